@@ -356,7 +356,7 @@ static __attribute__((noinline)) bool range_hot(Interp *in, const Exec *x, int64
 {
     enum { SHARE = 256 };
     uint64_t part = heard && *n > SHARE ? *n / SHARE : *n, rest = *n - part;
-    HotCount count = { *i, step, part };
+    HotCount count = { *i, step, part, v_undef() };
     Value left;
     HotEnd end = in->hot->loop(in, x, x->data, &count, &left);
     if (end == HOT_MISS)
@@ -387,6 +387,56 @@ static inline __attribute__((always_inline)) Value range_loop(Interp *in, const 
     return v_none();
 }
 
+/* ---- loops over anything ---- */
+/* Machine code runs iterations over a vector, so many at a time as with ranges. false: it ran
+ * none. */
+static __attribute__((noinline)) bool each_hot(Interp *in, const Exec *x, Each *it, bool heard,
+                                               LoopStep *s)
+{
+    enum { SHARE = 256, NOT_SOON = 1 << 20 };
+    int64_t left = it->count - it->at, part = heard && left > SHARE ? left / SHARE : left;
+    HotCount count = { it->at, 1, (uint64_t)part, it->over };
+    Value v;
+    if (x->c->op != TG_SLOT || it->over.tag != V_TENSOR || it->over.tensor->rank != 1) {
+        ((HotSite *)x->data)->cool = NOT_SOON;
+        return false;
+    }
+    HotEnd end = part > 0 ? in->hot->loop(in, x, x->data, &count, &v) : HOT_MISS;
+    if (end == HOT_MISS)
+        return false;
+    it->at = end == HOT_DONE ? it->at + part : count.at + 1;
+    *s = end == HOT_DONE ? LOOP_NEXT : loop_after(in, x, v);
+    return true;
+}
+
+/* The caller keeps what it goes over. */
+static Value each_loop(Interp *in, const Exec *x, Each *it, bool heard)
+{
+    Value v, whole = it->over;
+    int64_t done = 0;
+    for (;; done = whole.tag == V_STRING ? done + 1 : it->at) {
+        LoopStep s = LOOP_NEXT;
+        if (__builtin_expect(heard, 0))
+            progress_at(&in->ctx, done);
+        if (!loop_hot(x) || !each_hot(in, x, it, heard, &s)) {
+            if (!each_next(in, it, &v))
+                return v_none();
+            target_assign_item(in, x->a, whole, x->c, v);
+            s = loop_body(in, x, x->b);
+        }
+        if (s != LOOP_NEXT)
+            return s == LOOP_LEAVE ? v_flow() : v_none();
+    }
+}
+
+static Value each_resumed(Interp *in, const Exec *x, const HotCount *count)
+{
+    Each it;
+    each_start(in, x->a, &it, count->over);
+    it.at = count->at + 1;
+    return each_loop(in, x, &it, false);
+}
+
 /* An iteration in part was run on to its end by who came from machine code: v is what its body
  * left. The rest of the loop. count: NULL for `while`. */
 Value loop_resumed(Interp *in, const Exec *x, Value v, const HotCount *count)
@@ -396,6 +446,8 @@ Value loop_resumed(Interp *in, const Exec *x, Value v, const HotCount *count)
         return s == LOOP_LEAVE ? v_flow() : v_none();
     if (!count)
         return exec_run(in, x);
+    if (!x->list)
+        return each_resumed(in, x, count);
     return range_loop(in, x, (int64_t)((uint64_t)count->at + (uint64_t)count->step), count->step,
                       count->left - 1, false);
 }
@@ -422,18 +474,8 @@ Value eval_for(Interp *in, const Exec *x)
     v_push(in, exec_run(in, x->a));
     Each it;
     each_start(in, x->a, &it, mark[0]);
-    Value v, result = v_none();
     bool heard = loop_heard(in, x, (uint64_t)it.count);
-    for (int64_t done = 0; each_next(in, &it, &v); done++) {
-        target_assign_item(in, x->a, mark[0], x->c, v);
-        if (__builtin_expect(heard, 0))
-            progress_at(&in->ctx, done);
-        LoopStep s = loop_after(in, x, exec_run(in, x->b));
-        if (s != LOOP_NEXT) {
-            result = s == LOOP_LEAVE ? v_flow() : v_none();
-            break;
-        }
-    }
+    Value result = each_loop(in, x, &it, heard);
     stack_drop(in, mark);
     return loop_end(in, heard, result);
 }

@@ -552,6 +552,27 @@ static Value eval_literal(Interp *in, const Exec *x)
     return literal_here(in, x, x->data);
 }
 
+static Value eval_constant(Interp *, const Exec *);
+
+bool scoped_single(Interp *in, const Exec *x, double *out)
+{
+    const Literal *l = x->eval == eval_literal ? x->data : x->eval == eval_constant ? x->c->data
+                                                                                    : NULL;
+    Arith a;
+    _Alignas(16) char carrier[16] = { 0 };
+    const Scope *s = in->scope;
+    if (!l || l->imaginary || s->format != DT_F32 ||
+        arith_open(&in->ctx, &a, DT_F32, literal_mode(s), s->saturate, s->flush) != ARITH_OK)
+        return false;
+    bool pi = l->ref && l->value > 3 && l->value < 4;
+    if ((pi ? number_constant(&a, NUMBER_PI, carrier)
+            : number_from_text(&a, carrier, l->text, l->len)) != ARITH_OK)
+        return false;
+    memcpy(out, carrier, sizeof *out);
+    *out = l->negative ? -*out : *out;
+    return true;
+}
+
 const Exec *lower_scoped_number(Lower *lo, const Node *n, bool negative)
 {
     Exec *x = exec_new(lo, eval_literal, n);

@@ -611,7 +611,7 @@ static const Exec *lower_loop_body(Lower *lo, HotSite *site, const Node *body)
 static const Exec *lower_while(Lower *lo, const Node *n)
 {
     Exec *x = exec_new(lo, NULL, n);
-    x->data = hot_site_new(lo, lo->loop, lo->scoped);
+    x->data = hot_site_new(lo, lo->loop, false);
     x->a = lower_operand(lo, n->a);
     x->eval = lo->scoped ? eval_while : while_choose(x->a);
     x->b = lower_loop_body(lo, x->data, n->b);
@@ -624,7 +624,7 @@ static const Exec *lower_for(Lower *lo, const Node *n)
         return raise_foreign(lo, foreign_base(n->a));
     bool range = n->b->kind == ND_RANGE && n->b->a && n->b->b && n->a->kind == ND_NAME;
     Exec *x = exec_new(lo, range ? eval_for_range : eval_for, n);
-    x->data = hot_site_new(lo, lo->loop, lo->scoped);
+    x->data = hot_site_new(lo, lo->loop, false);
     if (range) {
         const Exec *r = lower_operand(lo, n->b);
         x->list = r->list;

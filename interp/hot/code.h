@@ -64,6 +64,7 @@ typedef struct HotRecord {
     HotTensor tensors[HOT_VARIABLES];
     int64_t depth;         /* of a function: so many calls fit in each other */
     double im;             /* of what a kernel has just returned */
+    int64_t inexact;       /* results of f32 in a scope that were rounded */
 } HotRecord;
 
 /* A variable of the code, and what it must hold when the code is entered. */
@@ -79,6 +80,7 @@ typedef struct HotVariable {
     bool needed;           /* what it holds at first is asked for */
     bool has_im;           /* it holds a complex number at times */
     bool builtin;          /* it must be empty: the name is a builtin's */
+    bool over;             /* none of the program's: what the outermost loop goes over */
     const Function *fn;    /* itself; borrowed: while a variable holds it, it is there, which is */
     uint64_t serial;       /* asked by its serial, as another may have come to its place */
     uint8_t frame;         /* of a function that was made part of the loop: nobody else's; 0: the
@@ -129,7 +131,7 @@ typedef struct HotCode {
 } HotCode;
 
 /* The code as a draft, to be finished. NULL: it cannot be compiled. */
-HotCode *hot_compile(Interp *, const Exec *loop, const HotCount *, MachineKind);
+HotCode *hot_compile(Interp *, const Exec *loop, bool scoped, const HotCount *, MachineKind);
 /* The same of a function that is called with arguments of these kinds. */
 HotCode *hot_compile_function(Interp *, const Function *, const uint8_t *kinds, MachineKind);
 void hot_finish(HotCode *);            /* READY or FAILED then; any thread */

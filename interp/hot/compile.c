@@ -112,6 +112,9 @@ static void variables_leave(Emit *e)
         store(e, tag, word_at(e, cell_offset(i), e->word));
         store(e, bits, word_at(e, cell_offset(i) + (uint32_t)offsetof(HotCell, i), e->word));
     }
+    if (e->scoped)
+        store(e, load(e, e->word, e->counted),
+              word_at(e, offsetof(HotRecord, inexact), e->word));
     e->d.ll->BuildRet(e->d.builder, load(e, e->word, e->exit_id));
 }
 
@@ -120,6 +123,10 @@ static void rooms_make(Emit *e)
     block_enter(e, block_new(e, "entry"));
     e->leave = block_new(e, "leave");
     e->exit_id = room(e, e->word);
+    e->counted = room(e, e->word);
+    e->mark = room(e, e->word);
+    store(e, word(e, 0), e->counted);
+    store(e, word(e, 0), e->mark);
     for (int i = 0; i < HOT_DEPTH; i++) {
         e->at[i] = room(e, e->word);
         e->left[i] = room(e, e->word);
@@ -297,8 +304,16 @@ static HotCode *code_keep(Emit *e)
     return NULL;
 }
 
-static HotCode *compile(Interp *in, const Exec *x, bool counts, const Function *fn,
-                        const uint8_t *kinds, MachineKind kind)
+/* A loop, inside a scope or not, or a function called with arguments of these kinds. */
+typedef struct Subject {
+    const Exec *x;
+    const HotCount *count;   /* NULL: of `while` */
+    bool scoped;
+    const Function *fn;
+    const uint8_t *kinds;
+} Subject;
+
+static HotCode *compile(Interp *in, const Subject *s, MachineKind kind)
 {
     Ctx *c = &in->ctx;
     Emit *e = mem_try_alloc(c, sizeof *e);
@@ -308,13 +323,16 @@ static HotCode *compile(Interp *in, const Exec *x, bool counts, const Function *
     memset(e, 0, sizeof *e);
     e->in = in;
     e->kind = kind;
-    e->self.fn = fn;
-    if (fn)
-        memcpy(e->self.kinds, kinds, fn->code->params);
-    if (learn(e, x, counts)) {
+    e->scoped = s->scoped;
+    e->self.fn = s->fn;
+    if (s->fn)
+        memcpy(e->self.kinds, s->kinds, s->fn->code->params);
+    e->vector = s->count ? s->count->over : v_undef();
+    if (learn(e, s->x, s->count)) {
         e->grew = false;
         e->work = 0;
-        if ((fn ? make_function(e) : make(e, x, counts)) && !(code = code_keep(e)))
+        bool made = s->fn ? make_function(e) : make(e, s->x, s->count);
+        if (made && !(code = code_keep(e)))
             machine_drop(&e->d);
     }
     if (!code)
@@ -323,9 +341,10 @@ static HotCode *compile(Interp *in, const Exec *x, bool counts, const Function *
     return code;
 }
 
-HotCode *hot_compile(Interp *in, const Exec *x, const HotCount *count, MachineKind kind)
+HotCode *hot_compile(Interp *in, const Exec *x, bool scoped, const HotCount *count,
+                     MachineKind kind)
 {
-    return compile(in, x, count != NULL, NULL, NULL, kind);
+    return compile(in, &(Subject){ .x = x, .count = count, .scoped = scoped }, kind);
 }
 
 HotCode *hot_compile_function(Interp *in, const Function *fn, const uint8_t *kinds,
@@ -333,7 +352,7 @@ HotCode *hot_compile_function(Interp *in, const Function *fn, const uint8_t *kin
 {
     if (fn->code->body->eval == eval_catch_flow || fn->code->node->kind == ND_TEST)
         return NULL;
-    return compile(in, NULL, false, fn, kinds, kind);
+    return compile(in, &(Subject){ .fn = fn, .kinds = kinds }, kind);
 }
 
 void hot_finish(HotCode *code)

@@ -231,6 +231,19 @@ static Val element_load(Emit *e, DType dt, LlValue p)
                                                e->d.ll->ConstInt(element_type(e, dt), 0, false)) };
 }
 
+Val element_item(Emit *e, uint32_t base, LlValue i)
+{
+    const HotVariable *v = &e->variables[base];
+    if (e->dry)
+        return element_load(e, v->dtype, NULL);
+    if (!v->unit)
+        i = e->d.ll->BuildNSWMul(e->d.builder, i, e->tensors[base].strides[0], "");
+    if (v->dtype == DT_C128)
+        i = e->d.ll->BuildNSWAdd(e->d.builder, i, i, "");
+    return element_load(e, v->dtype, e->d.ll->BuildGEP2(e->d.builder, element_type(e, v->dtype),
+                                                        e->tensors[base].data, &i, 1, ""));
+}
+
 Val element_read_emit(Emit *e, const Exec *x)
 {
     uint32_t base;
@@ -253,7 +266,7 @@ static bool element_value(Emit *e, DType dt, Val v, Val *out)
     *out = (Val){ v.kind, v.v, .im = v.im };
     if (dt == DT_F64 && is_number(v))
         out->v = as_float(e, v);
-    else if (dt == DT_F32 && is_number(v))
+    else if (dt == DT_F32 && is_number(v) && !(e->scoped && v.kind != HK_SINGLE))
         out->v = narrowed(e, v);
     else if (dt == DT_BOOL && v.kind == HK_BOOL)
         out->v = cast(e, LL_ZEXT, v.v, e->dry ? NULL : element_type(e, DT_BOOL));

@@ -33,7 +33,8 @@ typedef struct Around {
     const Exec *x;
     int level;
     uint32_t frame;
-    bool counts;                     /* a range; else `while` */
+    bool counts;                     /* a range, or the indices of a vector; else `while` */
+    uint32_t over;                   /* the variable of the vector + 1 */
     bool goes_on;                    /* machine code can do an iteration, or a loop in it */
     LlValue stop, step;              /* NULL stop: the iterations left are counted */
     LlBlock next, out;               /* continue, break */
@@ -59,6 +60,8 @@ typedef struct Emit {
     MachineDraft d;
     MachineKind kind;
     bool dry, failed, vectors;
+    bool scoped;                     /* inside `precision f32` */
+    Value vector;                    /* that the outermost loop goes over, or V_UNDEF */
     LlType flag, word, real, pair, small, single;    /* i1 i64 double {i64, i1} i32 float */
     LlValue function, record, exit_id, rare;
     LlValue interrupt, nudge;        /* pointers to them; NULL: the record is asked */
@@ -69,6 +72,7 @@ typedef struct Emit {
     Slots slots[HOT_VARIABLES];
     struct { LlValue data, dims[HOT_RANK], strides[HOT_RANK]; } tensors[HOT_VARIABLES];
     LlValue at[HOT_DEPTH], left[HOT_DEPTH];
+    LlValue counted, mark;           /* inexact results; so many when the statement began */
     State state;
     Around *around;
     Frame frames[FRAMES_MOST];       /* from 1 on */
@@ -100,6 +104,7 @@ typedef struct Emit {
 /* ---- values.c: variables, instructions, leaving ---- */
 uint32_t variable_of(Emit *, const Value *at, uint32_t slot);    /* of the frame being made */
 uint32_t variable_in(Emit *, uint32_t frame, const Value *at, uint32_t slot);
+uint32_t variable_over(Emit *);      /* what the outermost loop goes over */
 void state_start(Emit *);
 State state_join(const State *, const State *);
 Val variable_read(Emit *, uint32_t variable);
@@ -133,7 +138,8 @@ LlValue as_single(Emit *, Val);      /* of an f32, an int or what is weak: it le
 void path_push(Emit *, const Exec *, HotStep, uint32_t index);
 /* Sets the place on top of the path, where it is the loop's own code; what it was. */
 HotPlace place_set(Emit *, const HotPlace *);
-LlBlock leave_block(Emit *, const HotPlace *last, bool iteration_done);
+/* begun: in the midst of a statement. */
+LlBlock leave_block(Emit *, const HotPlace *last, bool begun, bool iteration_done);
 LlBlock out_of_statement(Emit *);
 void leave_now(Emit *);              /* whatever happens */
 
@@ -142,6 +148,7 @@ Val expression(Emit *, const Exec *);
 void condition_emit(Emit *, const Exec *, LlBlock yes, LlBlock no);
 void condition_dry(Emit *, const Exec *);            /* in a dry walk */
 Val binary_emit(Emit *, int op, Val, Val);
+int comparison_of_floats(int op);    /* the predicate; -1: it is none */
 static inline bool is_number(Val v)
 {
     return v.kind == HK_INT || v.kind == HK_FLOAT || v.kind == HK_NUMBER || v.kind == HK_SINGLE ||
@@ -160,6 +167,8 @@ Val complex_row(Emit *, const Op *, Val, Val, bool two);
 /* ---- element.c ---- */
 LlType element_type(const Emit *, DType);
 Val element_read_emit(Emit *, const Exec *);
+/* Of a vector, the one at index i, which is in range. */
+Val element_item(Emit *, uint32_t base, LlValue i);
 /* base[subscripts] = v, op -1, or op= v */
 bool element_store_emit(Emit *, uint32_t base, const Exec *target, Val, int op);
 /* In two steps, the first of which may leave. Dry, the place is NULL. */
@@ -176,6 +185,13 @@ typedef void (*EmitFn)(Emit *, const Exec *);
 void statement(Emit *, const Exec *);
 void branches_emit(Emit *, const Exec *, EmitFn);    /* an if, what it guards made by that */
 bool can(Emit *, EmitFn, const Exec *);              /* dry: would it fail? */
+
+/* ---- scoped.c: inside `precision f32` ---- */
+void count_begin(Emit *);            /* a statement begins */
+LlValue scoped_operand(Emit *, Val);
+Val scoped_binary(Emit *, int op, Val, Val);     /* of numbers, not both ints that stay ints */
+LlValue scoped_root(Emit *, LlValue f, LlValue root);
+void scoped_result(Emit *, const Op *, LlValue);
 
 /* ---- function.c ---- */
 Val call_function(Emit *, const Exec *call, const Function *);

@@ -3,6 +3,7 @@
 #include "interp/hot/emit.h"
 
 #include "interp/eval/eval_flow.h"
+#include "interp/eval/eval_scope.h"
 #include "interp/lower/sites.h"
 #include "interp/state/frames.h"
 #include "interp/op/elementwise.h"
@@ -26,13 +27,18 @@ static uint32_t global_variable(Emit *e, const GlobalRef *ref)
 }
 
 /* The name's slot is empty as long as it is a builtin's. */
-static bool names_builtin(Emit *e, const GlobalRef *ref)
+static bool names_nothing(Emit *e, const GlobalRef *ref)
 {
-    if (ref->slot->tag != V_UNDEF || !ref->looked)
+    if (ref->slot->tag != V_UNDEF)
         return false;
     uint32_t i = global_variable(e, ref);
     e->variables[i].builtin = !e->variables[i].assigned;
     return e->variables[i].builtin;
+}
+
+static bool names_builtin(Emit *e, const GlobalRef *ref)
+{
+    return ref->looked && names_nothing(e, ref);
 }
 
 bool stands_for_another(const Emit *e, uint32_t slot)
@@ -76,7 +82,10 @@ static Val name_emit(Emit *e, const Exec *x)
     if (name_variable(e, x, &i))
         return variable_read(e, i);
     const GlobalRef *ref = x->node->scope == SCOPE_GLOBAL ? x->data : NULL;
-    if (ref && ref->predefined.tag == V_FLOAT && names_builtin(e, ref))
+    double single;
+    if (ref && e->scoped && scoped_single(e->in, x, &single) && names_nothing(e, ref))
+        return (Val){ HK_SINGLE, real(e, single) };
+    if (ref && !e->scoped && ref->predefined.tag == V_FLOAT && names_builtin(e, ref))
         return (Val){ .kind = HK_FLOAT, .v = real(e, ref->predefined.f),
                       .weak = (x->flags & XF_WEAK_NAME) != 0,
                       .single = (double)(float)ref->predefined.f };
@@ -116,6 +125,12 @@ static int comparison(int op)
         if (comparisons[i].op == op)
             return i;
     return -1;
+}
+
+int comparison_of_floats(int op)
+{
+    int c = comparison(op);
+    return c < 0 ? c : comparisons[c].of_floats;
 }
 
 static Val ints_emit(Emit *e, int op, Val a, Val b)
@@ -185,6 +200,17 @@ static Val taken_for_float(Emit *e, Val v)
     return (Val){ kind, v.v };
 }
 
+/* Which of two ways is taken is known only when something is no int. */
+static void decide(Emit *e, bool either_way, Val *a, Val *b)
+{
+    bool real = a->kind == HK_FLOAT || a->kind == HK_SINGLE || b->kind == HK_FLOAT ||
+                b->kind == HK_SINGLE;
+    if (real || either_way)
+        return;
+    *a = taken_for_float(e, *a);
+    *b = taken_for_float(e, *b);
+}
+
 /* ---- f32 ---- */
 static bool has_single(Val v) { return v.kind == HK_SINGLE || v.kind == HK_EITHER; }
 
@@ -228,11 +254,15 @@ Val binary_emit(Emit *e, int op, Val a, Val b)
     if (a.kind == HK_BOOL && b.kind == HK_BOOL)
         return bools_emit(e, op, a, b);
     if (a.kind == HK_COMPLEX || b.kind == HK_COMPLEX)
-        return complex_binary(e, op, a, b);
+        return e->scoped ? unknown(e) : complex_binary(e, op, a, b);
     if (!is_number(a) || !is_number(b))
         return unknown(e);
-    if (a.kind == HK_INT && b.kind == HK_INT)
+    if (a.kind == HK_INT && b.kind == HK_INT && !(e->scoped && op == TK_DIV))
         return ints_emit(e, op, a, b);
+    if (e->scoped) {
+        decide(e, op == TK_DIV, &a, &b);
+        return scoped_binary(e, op, a, b);
+    }
     if (gives_single(e, &a, &b))
         return singles_emit(e, op, a, b);
     if (a.kind != HK_FLOAT && b.kind != HK_FLOAT && op != TK_DIV && comparison(op) < 0) {
@@ -298,18 +328,27 @@ static LlValue unary_intrinsic(Emit *e, const char *name, LlValue x)
                           1, "");
 }
 
+static LlValue row_operand(Emit *e, bool single, Val v)
+{
+    if (e->scoped)
+        return scoped_operand(e, v);
+    v = taken_for_float(e, v);
+    return single ? as_single(e, v) : as_float(e, v);
+}
+
 /* A nan is left to the row: where no operand was one it may have something to say. */
 static Val row_of_floats(Emit *e, const Op *op, Val a, Val b, bool two)
 {
-    bool single = two ? gives_single(e, &a, &b) : has_single(a);
+    bool whole = a.kind == HK_INT && (!two || b.kind == HK_INT);
+    if (e->scoped && !whole)
+        decide(e, false, &a, &b);
+    bool single = e->scoped ? !whole || ew_compute_dtype(op->ew, DT_I64) == DT_F64
+                : two ? gives_single(e, &a, &b) : has_single(a);
     EwFn kernel = ew_scalar_kernel(op, single ? DT_F32 : DT_F64, two ? 2 : 1);
     bool floats = single || a.kind == HK_FLOAT || (two && b.kind == HK_FLOAT);
     if (!kernel || (!floats && ew_compute_dtype(op->ew, DT_I64) != DT_F64))
         return unknown(e);
-    a = taken_for_float(e, a);
-    b = taken_for_float(e, b);
-    LlValue x = single ? as_single(e, a) : as_float(e, a), r;
-    LlValue y = !two ? NULL : single ? as_single(e, b) : as_float(e, b);
+    LlValue x = row_operand(e, single, a), y = two ? row_operand(e, single, b) : NULL, r;
     if (op->ew == EW_SQRT)                   /* an instruction, with the same bits */
         r = unary_intrinsic(e, "llvm.sqrt", x);
     else if (op->ew == EW_ABS)
@@ -317,7 +356,9 @@ static Val row_of_floats(Emit *e, const Op *op, Val a, Val b, bool two)
     else
         r = kernel_call(e, kernel, single, x, y);
     if (single && op->ew == EW_SQRT)
-        r = rounded(e, r);
+        r = e->scoped ? scoped_root(e, x, r) : rounded(e, r);
+    else if (e->scoped)
+        scoped_result(e, op, r);
     guard(e, compare_floats(e, LL_UNO, r, r));
     return (Val){ single ? HK_SINGLE : HK_FLOAT, r };
 }
@@ -350,12 +391,15 @@ static bool row_of_ints(Emit *e, const Op *op, Val a, Val b, Val *out)
     return false;
 }
 
-/* i64(x) and f64(x): what an int cannot hold leaves. */
+/* i64(x), f64(x) and f32(x): what an int cannot hold leaves. */
 static Val cast_emit(Emit *e, DType to, const Exec *arg)
 {
     Val v = expression(e, arg);
-    if (e->failed || !is_number(v) || (to != DT_I64 && to != DT_F64))
+    if (e->failed || e->scoped || !is_number(v) ||
+        (to != DT_I64 && to != DT_F64 && to != DT_F32))
         return unknown(e);
+    if (to == DT_F32)
+        return (Val){ HK_SINGLE, as_single(e, v) };
     if (v.kind == HK_EITHER)
         v = taken_for_float(e, v);
     if (to == DT_F64)
@@ -453,9 +497,9 @@ static Val power_emit(Emit *e, const Exec *x)
         return complex_row(e, x->data, a, b, true);
     if (e->failed || !is_number(a) || !is_number(b))
         return unknown(e);
-    if (is_small_power(a, x->b, &n))
+    if (is_small_power(a, x->b, &n) && !(e->scoped && a.kind != HK_INT))
         return small_power(e, a, n);
-    if (a.kind != HK_FLOAT && b.kind != HK_FLOAT)
+    if (a.kind != HK_FLOAT && b.kind != HK_FLOAT && a.kind != HK_SINGLE && b.kind != HK_SINGLE)
         return unknown(e);
     return row_of_floats(e, x->data, a, b, true);
 }
@@ -486,12 +530,17 @@ static Val unary_emit(Emit *e, const Exec *x)
         return v;
     if (op == TK_NEG && is_number(v)) {
         v = taken_for_float(e, v);
+        if (e->scoped)
+            v = (Val){ HK_SINGLE, scoped_operand(e, v) };
         LlValue r = e->dry ? NULL : e->d.ll->BuildFNeg(e->d.builder, v.v, "");
         return negative(x, (Val){ v.kind, r }, v);
     }
     if (op == TK_SQRT && (v.kind == HK_FLOAT || v.kind == HK_SINGLE)) {
         guard(e, negated(e, compare_floats(e, LL_OGE, v.v, real(e, 0))));
-        LlValue r = unary_intrinsic(e, "llvm.sqrt", v.v);
+        LlValue f = e->scoped ? scoped_operand(e, v) : v.v;
+        LlValue r = unary_intrinsic(e, "llvm.sqrt", f);
+        if (e->scoped)
+            return (Val){ HK_SINGLE, scoped_root(e, f, r) };
         return (Val){ v.kind, v.kind == HK_SINGLE ? rounded(e, r) : r };
     }
     return unknown(e);
@@ -616,11 +665,14 @@ static Val operator_emit(Emit *e, const Exec *x)
     return e->failed ? unknown(e) : binary_emit(e, x->op, a, b);
 }
 
-Val expression(Emit *e, const Exec *x)
+static Val expression_of(Emit *e, const Exec *x)
 {
     if (++e->work > WORK_MOST || (x->flags & XF_WRITES) || x->eval == eval_catch_flow ||
         x->eval == eval_raise)
         return unknown(e);
+    double single;
+    if (e->scoped && x->node->kind != ND_NAME && scoped_single(e->in, x, &single))
+        return (Val){ HK_SINGLE, real(e, single) };
     if (x->operand == OPD_I)
         return (Val){ .kind = HK_INT, .v = word(e, x->k.i), .weak = (x->flags & XF_WEAK) != 0,
                       .single = (double)(float)x->k.i };
@@ -645,6 +697,12 @@ Val expression(Emit *e, const Exec *x)
     case ND_IF: return choice_emit(e, x);
     default: return unknown(e);
     }
+}
+
+Val expression(Emit *e, const Exec *x)
+{
+    Val v = expression_of(e, x);
+    return e->scoped && v.kind == HK_COMPLEX ? unknown(e) : v;       /* parts are rounded there */
 }
 
 void condition_dry(Emit *e, const Exec *x) { condition_emit(e, x, NULL, NULL); }

@@ -161,11 +161,11 @@ void function_emit(Emit *e)
 /* ---- the call ---- */
 Val call_function(Emit *e, const Exec *x, const Function *fn)
 {
-    const FnCode *code = fn->code;
+    const FnCode *code = e->scoped ? fn->code->scoped : fn->code;
     Val values[HOT_PARAMETERS];
     uint32_t frame, caller = e->frame;
-    if (x->count != code->exact || x->count > HOT_PARAMETERS || code->node->kind == ND_TEST ||
-        code->body->eval == eval_catch_flow)
+    if (!code || x->count != code->exact || x->count > HOT_PARAMETERS ||
+        code->node->kind == ND_TEST || code->body->eval == eval_catch_flow)
         return unknown(e);
     if (fn == e->self.fn)
         return call_self(e, x);

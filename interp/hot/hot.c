@@ -7,6 +7,7 @@
 #include "core/base/mem.h"
 #include "interp/hot/run.h"
 #include "interp/op/deferred.h"
+#include "interp/state/scope.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -27,10 +28,17 @@ enum {
 #define LONG 40e-3
 #define LONG_OPEN 15e-3
 
-/* Nobody listens, nothing rounds, nothing waits: scalars are what they are. */
-static bool plain(const Interp *in)
+/* A scope in which scalars are f32, with nothing else said. */
+static bool scope_native(const Scope *s)
 {
-    return !in->scope && !in->place && !in->tape && !in->boxes && !in->pins && !in->explain &&
+    return s->format == DT_F32 && scope_ordinary(s) && s->shadow == DT_NONE;
+}
+
+/* Nobody listens, nothing waits, scalars are what they are: outside of scopes, or inside of one. */
+static bool plain(const Interp *in, bool scoped)
+{
+    bool scope = scoped ? in->scope && scope_native(in->scope) : !in->scope;
+    return scope && !in->place && !in->tape && !in->boxes && !in->pins && !in->explain &&
            !deferred_on(in) && !in->listener;
 }
 
@@ -70,7 +78,7 @@ static HotCode *draft(Interp *in, HotSite *s, const Subject *what, MachineKind k
     HotCode **place = arena_alloc(&s->chunk->arena, sizeof *place);
     chunk_own(s->chunk, hot_free, place);    /* may raise, as long as there is nothing to lose */
     *place = what->fn ? hot_compile_function(in, what->fn, what->kinds, kind)
-                      : hot_compile(in, what->x, what->count, kind);
+                      : hot_compile(in, what->x, s->scoped, what->count, kind);
     return *place;
 }
 
@@ -184,7 +192,7 @@ static _Atomic int *nudge_of(Interp *in, const HotSite *s)
 static HotEnd hot_loop(Interp *in, const Exec *x, HotSite *s, HotCount *count, Value *left)
 {
     *left = v_none();
-    if (!plain(in)) {
+    if (!plain(in, s->scoped)) {
         s->cool = FIRST;
         return HOT_MISS;
     }
@@ -224,7 +232,7 @@ static bool same_kinds(const HotCode *code, const uint8_t *kinds, const Function
 static bool hot_call(Interp *in, const Function *fn, HotSite *s, const Value *args, Value *result)
 {
     uint8_t kinds[HOT_PARAMETERS];
-    if (!plain(in) || !kinds_of(fn, args, kinds)) {
+    if (!plain(in, false) || !kinds_of(fn, args, kinds)) {
         s->cool = FIRST;
         return false;
     }

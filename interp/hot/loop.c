@@ -13,15 +13,19 @@
 enum { STRIP = 1 << 15 };
 
 /* ---- what holds when an iteration begins ---- */
+static uint32_t slot_of(const Exec *x) { return x->list ? x->sa : x->c->sa; }
+
 static void body_emit(Emit *e, Around *a)
 {
     const Exec *x = a->x;
     LlBlock out = e->out;
     uint64_t written = e->written;
+    LlValue at = a->counts ? load(e, e->word, e->at[a->level]) : NULL;
     if (a->counts)
-        variable_write(e, variable_of(e, NULL, x->sa),
-                       (Val){ HK_INT, load(e, e->word, e->at[a->level]) });
-    e->written = written;
+        variable_write(e, variable_of(e, NULL, slot_of(x)),
+                       a->over ? element_item(e, a->over - 1, at) : (Val){ HK_INT, at });
+    if (!a->over)                            /* an index is known; elements are anything */
+        e->written = written;
     HotPlace before = place_set(e, &(HotPlace){ x, HOT_BODY, (uint32_t)a->level });
     statement(e, x->b);
     place_set(e, &before);
@@ -98,7 +102,7 @@ static void poll(Emit *e, Around *a, bool counted)
     const Llvm *ll = e->d.ll;
     HotPlace before = place_set(e, &(HotPlace){ a->x, HOT_BODY, (uint32_t)a->level });
     LlBlock on = block_new(e, "on"), out = e->frame ? out_of_statement(e)
-            : leave_block(e, &(HotPlace){ a->x, HOT_OVER, 0 }, counted);
+            : leave_block(e, &(HotPlace){ a->x, HOT_OVER, 0 }, false, counted);
     place_set(e, &before);
     LlValue flag = flag_load(e, e->interrupt, offsetof(HotRecord, interrupt));
     if (e->kind == MACHINE_QUICK && !e->frame)
@@ -118,6 +122,7 @@ static void ask_emit(Emit *e, Around *a, LlBlock body)
     if (!e->frame) {
         path_push(e, a->x, HOT_OVER, 0);
         e->out = NULL;
+        count_begin(e);
     }
     condition_emit(e, a->x->a, body, a->out);
     if (!e->frame)
@@ -180,12 +185,31 @@ static LlValue range_left(Emit *e, LlValue start, LlValue stop, LlValue step)
     return choose(e, compare_ints(e, LL_SLT, from, to), n, zero);
 }
 
+/* Which vector a loop goes over that has no range: 1 behind the variable, 0: machine code has none.
+ * Nobody may store to it meanwhile, as the loop goes over what it was. */
+static uint32_t vector_of(Emit *e, const Exec *x, bool outermost)
+{
+    uint32_t i = 0;
+    if (outermost)
+        i = variable_over(e);
+    else if (!name_variable(e, x->a, &i))
+        return 0;
+    const HotVariable *v = &e->variables[i];
+    return variable_kind(e, i) == HK_TENSOR && v->rank == 1 && !v->stored ? i + 1 : 0;
+}
+
 /* The parts of the range; false: they are no ints. The outermost loop is in the record. */
 static bool range_emit(Emit *e, const Exec *x, Around *a, bool outermost, bool unit)
 {
     uint32_t base = offsetof(HotRecord, loops);
     Val parts[3] = { { HK_INT }, { HK_INT }, { HK_INT } };
-    for (uint32_t i = 0; i < x->count && !outermost; i++) {
+    if (!x->list) {
+        if (!(a->over = vector_of(e, x, outermost)))
+            return false;
+        parts[0].v = word(e, 0);
+        parts[1].v = e->dry ? NULL : e->tensors[a->over - 1].dims[0];
+    }
+    for (uint32_t i = 0; x->list && i < x->count && !outermost; i++) {
         parts[i] = expression(e, x->list[i]);
         if (e->failed || parts[i].kind != HK_INT)
             return false;
@@ -228,7 +252,8 @@ static void iterations(Emit *e, Around *a, const State *head, LlValue end, bool 
     a->next = block_new(e, "next");
     branch(e, goes_on(e, a, end), any, after);
     block_enter(e, any);
-    store(e, word(e, V_INT), e->slots[variable_of(e, NULL, a->x->sa)].tag);
+    if (!a->over)
+        store(e, word(e, V_INT), e->slots[variable_of(e, NULL, a->x->sa)].tag);
     jump(e, ask);
     block_enter(e, ask);
     branch(e, goes_on(e, a, end), body, after);
@@ -258,7 +283,7 @@ static void look_for_proven(Emit *e, Around *a, const State *head)
     e->dry = true;
     e->proven_count = 0;
     e->written = 0;
-    e->loop_variable = variable_of(e, NULL, a->x->sa);
+    e->loop_variable = variable_of(e, NULL, slot_of(a->x));
     for (int pass = 0; pass < 2; pass++) {
         e->collecting = pass == 1 && !(e->written >> e->loop_variable & 1);
         e->state = *head;
@@ -323,25 +348,30 @@ void for_emit(Emit *e, const Exec *x, bool outermost)
 {
     Around a;
     int64_t one;
-    bool innermost, unit = x->count == 2 || (is_int_constant(x->list[2], &one) && one == 1);
-    if (too_deep(e, x) || stands_for_another(e, x->sa)) {
+    bool innermost, unit = !x->list || x->count == 2 ||
+                           (is_int_constant(x->list[2], &one) && one == 1);
+    if (too_deep(e, x) || stands_for_another(e, slot_of(x))) {
         e->hopeless |= outermost;
         leave_now(e);
         return;
     }
     bool dry = e->dry;
     a.level = e->around ? e->around->level + 1 : 0;
+    a.over = 0;
     e->dry = true;
     bool ints = range_emit(e, x, &a, outermost, unit);
     e->dry = dry;
     e->failed = false;
     if (!ints) {
+        e->hopeless |= outermost;
         leave_now(e);
         return;
     }
     Around *up = e->around;
+    uint32_t over = a.over;
     around_enter(e, &a, x);
     a.counts = true;
+    a.over = over;
     e->around = up;                          /* the parts are asked before it begins */
     range_emit(e, x, &a, outermost, unit);
     e->around = &a;

@@ -4,12 +4,13 @@
 #include "interp/hot/run.h"
 
 #include "interp/eval/eval_flow.h"
+#include "interp/eval/eval_name.h"
+#include "interp/state/scope.h"
 
 /* ---- entering ---- */
 /* What is stored to is the variable's own from here on, as it would be from the first store on. */
-static bool tensor_enters(Interp *in, const HotVariable *v, HotTensor *to)
+static bool tensor_enters(Interp *in, const HotVariable *v, Value *slot, HotTensor *to)
 {
-    Value *slot = v->at ? (Value *)v->at : &in->fp[v->slot];
     const Tensor *t = slot->tag == V_TENSOR ? slot->tensor : NULL;
     if (!t || t->dtype != (uint32_t)v->dtype || t->rank != v->rank ||
         (in->ctx.remote && tensor_away(t)))
@@ -29,8 +30,11 @@ static bool tensor_enters(Interp *in, const HotVariable *v, HotTensor *to)
 }
 
 /* Does it hold what the code was made for? */
-static bool variable_enters(Interp *in, const HotVariable *v, HotRecord *r, uint32_t i)
+static bool variable_enters(Interp *in, const HotVariable *v, HotCount *count, HotRecord *r,
+                            uint32_t i)
 {
+    if (v->over)
+        return count && tensor_enters(in, v, &count->over, &r->tensors[i]);
     Value now = v->at ? *v->at : v->frame ? v_undef() : in->fp[v->slot];
     r->cells[i] = (HotCell){ .tag = V_UNDEF, .i = now.i };
     const void *scalar = now.tag == V_TENSOR ? now.tensor->data : NULL;
@@ -45,16 +49,17 @@ static bool variable_enters(Interp *in, const HotVariable *v, HotRecord *r, uint
     if (!v->needed || v->frame)
         return true;
     switch (v->kind) {
-    case HK_TENSOR: return tensor_enters(in, v, &r->tensors[i]);
+    case HK_TENSOR:
+        return tensor_enters(in, v, v->at ? (Value *)v->at : &in->fp[v->slot], &r->tensors[i]);
     case HK_FUNCTION: return now.tag == V_FUNCTION && now.fn->serial == v->serial;
     default: return hot_kind(now) == v->kind;
     }
 }
 
-static bool code_enters(Interp *in, const HotCode *code, HotRecord *r)
+static bool code_enters(Interp *in, const HotCode *code, HotCount *count, HotRecord *r)
 {
     for (uint32_t i = 0; i < code->variable_count; i++)
-        if (!variable_enters(in, &code->variables[i], r, i))
+        if (!variable_enters(in, &code->variables[i], count, r, i))
             return false;
     return true;
 }
@@ -102,16 +107,20 @@ static Value resume_block(const Resume *r, uint32_t at)
     return v;
 }
 
-/* A loop inside: its iteration in part, then the rest of it. */
+/* A loop inside: its iteration in part, then the rest of it, over the vector that it began with. */
 static Value resume_loop(const Resume *r, uint32_t at)
 {
     const HotPlace *p = &r->path->places[at];
-    Value v = resume(r, at + 1);
+    Value *mark = r->in->sp, v;
     if (p->x->node->kind == ND_WHILE)
-        return loop_resumed(r->in, p->x, v, NULL);
+        return loop_resumed(r->in, p->x, resume(r, at + 1), NULL);
     HotCount count = { r->record->loops[p->index].at, r->record->loops[p->index].step,
-                       (uint64_t)r->record->loops[p->index].left };
-    return loop_resumed(r->in, p->x, v, &count);
+                       (uint64_t)r->record->loops[p->index].left, v_undef() };
+    if (!p->x->list)
+        v_push(r->in, count.over = exec_peek(r->in, p->x->a));
+    v = loop_resumed(r->in, p->x, resume(r, at + 1), &count);
+    stack_drop(r->in, mark);
+    return v;
 }
 
 static Value resume(const Resume *r, uint32_t at)
@@ -133,15 +142,18 @@ HotEnd hot_run(Interp *in, const HotCode *code, HotCount *count, _Atomic int *nu
     HotRecord record;
     record.nudge = nudge ? nudge : &nobody;
     record.interrupt = in->ctx.interrupt;
+    record.inexact = 0;
     if (count) {
         record.loops[0].at = count->at;
         record.loops[0].left = (int64_t)count->left;
         record.loops[0].step = count->step;
     }
     *left = v_none();
-    if (!code_enters(in, code, &record))
+    if (!code_enters(in, code, count, &record))
         return HOT_MISS;
     int64_t exit = code->run(&record);
+    if (in->scope)
+        in->scope->flags.inexact += (uint64_t)record.inexact;
     variables_back(in, code, &record);
     if (exit == 0)
         return HOT_DONE;
@@ -171,7 +183,7 @@ bool hot_run_function(Interp *in, const HotCode *code, const Function *fn, const
     HotRecord record;
     record.interrupt = in->ctx.interrupt;
     record.depth = depth_of(in, fn->code);
-    if (!code_enters(in, code, &record))
+    if (!code_enters(in, code, NULL, &record))
         return false;
     for (uint32_t i = 0; i < fn->code->params; i++)
         record.cells[i].i = args[i].i;

@@ -264,7 +264,7 @@ static void statement_on_top(Emit *e, const Exec *x)
         while_emit(e, x);
         return;
     case ND_FOR:
-        if (x->list && x->count >= 2)
+        if (x->list ? x->count >= 2 : x->eval == eval_for && x->c->op == TG_SLOT)
             for_emit(e, x, false);
         else
             leave_now(e);
@@ -299,6 +299,7 @@ void statement(Emit *e, const Exec *x)
         return;
     }
     e->out = NULL;
+    count_begin(e);
     path_push(e, x, HOT_RUN, 0);
     statement_on_top(e, x);
     e->depth--;

@@ -40,10 +40,18 @@ static uint32_t variable_new(Emit *e, const HotVariable *like)
     if (v->frame)
         v->assigned = true;
     else
-        look_at_value(v, v->at ? *v->at : e->in->fp[v->slot]);
+        look_at_value(v, v->over ? e->vector : v->at ? *v->at : e->in->fp[v->slot]);
     e->state.kind[i] = v->frame ? HK_NOTHING : (uint8_t)v->kind | KIND_BEFORE;
     e->grew = true;
     return i;
+}
+
+uint32_t variable_over(Emit *e)
+{
+    for (uint32_t i = 0; i < e->count; i++)
+        if (e->variables[i].over)
+            return i;
+    return variable_new(e, &(HotVariable){ .slot = UINT32_MAX, .over = true });
 }
 
 uint32_t variable_in(Emit *e, uint32_t frame, const Value *at, uint32_t slot)
@@ -384,7 +392,7 @@ static void tell_loop(Emit *e, const Around *a, bool done)
 }
 
 /* Where the iteration of the innermost loop is done, its counter is one ahead. */
-LlBlock leave_block(Emit *e, const HotPlace *last, bool iteration_done)
+LlBlock leave_block(Emit *e, const HotPlace *last, bool begun, bool iteration_done)
 {
     if (e->dry)
         return NULL;
@@ -394,6 +402,8 @@ LlBlock leave_block(Emit *e, const HotPlace *last, bool iteration_done)
     for (const Around *a = e->around; a; a = a->up)
         if (a->counts && !a->frame)
             tell_loop(e, a, iteration_done && a == e->around);
+    if (begun && e->scoped)
+        store(e, load(e, e->word, e->mark), e->counted);
     store(e, word(e, exit_new(e, last)), e->exit_id);
     jump(e, e->leave);
     block_enter(e, here);
@@ -406,7 +416,7 @@ LlBlock out_of_statement(Emit *e)
         return e->leave;
     if (!e->out && !e->dry) {
         HotPlace last = e->path[--e->depth];     /* the statement itself is on top */
-        e->out = leave_block(e, &last, false);
+        e->out = leave_block(e, &last, true, false);
         e->depth++;
     }
     return e->out;

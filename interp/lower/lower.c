@@ -81,12 +81,11 @@ const Exec *exec_raise(Lower *lo, const Node *n, ErrKind kind, const char *help,
     return x;
 }
 
-/* Scopes have rules of their own for scalars: no machine code there. */
-HotSite *hot_site_new(Lower *lo, HotSite *up, bool scoped)
+HotSite *hot_site_new(Lower *lo, HotSite *up, bool never)
 {
     HotSite *s = lower_alloc(lo, sizeof *s);
-    *s = (HotSite){ .cool = lo->in->hot && !scoped ? lo->in->hot->first : HOT_NEVER, .up = up,
-                    .chunk = lo->chunk };
+    *s = (HotSite){ .cool = lo->in->hot && !never ? lo->in->hot->first : HOT_NEVER, .up = up,
+                    .chunk = lo->chunk, .scoped = lo->scoped };
     return s;
 }
 

@@ -41,7 +41,8 @@ const Exec *exec_const(Lower *, const Node *, Value);
 /* A node that raises when it runs: help is a ready text (may be NULL). */
 const Exec *exec_raise(Lower *, const Node *, ErrKind, const char *help, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
-HotSite *hot_site_new(Lower *, HotSite *up, bool scoped);    /* of a loop or function */
+/* Of a loop or function. never: it does not become machine code. */
+HotSite *hot_site_new(Lower *, HotSite *up, bool never);
 Node *node_copy(Lower *, const Node *);              /* a synthetic node to change */
 void *lower_alloc(Lower *, size_t bytes);
 const Exec *lower_call(Lower *, const Node *);

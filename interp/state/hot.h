@@ -14,13 +14,15 @@ typedef struct HotSite {
     struct HotCode *better;          /* that is being made to take its place */
     uint8_t looks, misses;           /* so far: with no code yet, for values of other kinds */
     bool settled;                    /* there is nothing better to come */
+    bool scoped;                     /* inside a precision scope: lowered for it */
 } HotSite;
 
 /* `for` over a range: the iteration that is to be done, the step, and how many are left, it
- * included. */
+ * included. Over a vector: the same of its indices. */
 typedef struct HotCount {
     int64_t at, step;
     uint64_t left;
+    Value over;                      /* the vector, borrowed; V_UNDEF: a range */
 } HotCount;
 
 typedef enum HotEnd {

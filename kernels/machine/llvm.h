@@ -40,7 +40,7 @@ enum {                                 /* of ints */
     LL_EQ = 32, LL_NE, LL_UGT, LL_UGE, LL_ULT, LL_ULE, LL_SGT, LL_SGE, LL_SLT, LL_SLE
 };
 enum {                                 /* of floats; ordered, but UNE */
-    LL_OEQ = 1, LL_OGT, LL_OGE, LL_OLT, LL_OLE, LL_UNO = 8, LL_UNE = 14
+    LL_OEQ = 1, LL_OGT, LL_OGE, LL_OLT, LL_OLE, LL_ONE, LL_UNO = 8, LL_UNE = 14
 };
 
 /* What code is made for: the processor of here, at the level of RICCI_ISA. */

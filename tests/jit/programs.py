@@ -127,7 +127,7 @@ class Program:
         if r < 0.95:
             return self.element(self.r.choice(["fv", "fm", "fv", "fm", "ft", "fq"]), d) or "0.5"
         if r < 0.955:
-            return "f64(%s)" % self.number(d + 1)
+            return "%s(%s)" % (self.r.choice(["f64", "f32"]), self.number(d + 1))
         if r < 0.965:
             return self.choice("f", d)
         if r < 0.97:
@@ -196,7 +196,7 @@ class Program:
         return self.element(self.r.choice(["bv", "bm"]), d) or "false"
 
     def any(self, d):
-        return self.r.choice([self.int, self.float, self.bool])(d) if self.p(0.8) else \
+        return self.r.choice([self.int, self.float, self.bool])(d) if self.p(0.8) else "flags().inexact" if self.p(0.1) else \
             self.r.choice(['"s"', "none", "u", "nowhere", "(1, 2)", "1 + 2i", "A", "f32(1.5)", "i8(3)", "sum(u)", "rational(1, 3)"])
 
     def subscript(self, d):
@@ -395,7 +395,18 @@ class Program:
             self.out("j = j + 1")
             return
         name = "abcdef"[len(self.loops)] + "i" if self.p(0.93) else self.r.choice(["i", "f"])
-        self.out("for %s in %s {" % (name, self.range()))
+        over = self.range()
+        if self.p(0.25):                         # the elements of a vector, or of what is none
+            kind = self.r.choice(["fv", "fv", "iv", "bv", "fm"])
+            over = (self.of(kind) or "u") + self.r.choice(["", "", "", "", "[::-1]", "[1:4]", " * 1"])
+            if kind != "iv":
+                self.out("for %s in %s {" % (self.of(kind[0]) or "f", over))
+                self.loops.append("2")
+                self.block(5)
+                self.loops.pop()
+                self.out("}")
+                return
+        self.out("for %s in %s {" % (name, over))
         self.loops.append(name)
         self.block(5)
         self.loops.pop()
@@ -516,8 +527,10 @@ class Program:
         self.functions.append(("h", ["f"], "f"))
         self.size = 0
         style = self.r.random()
-        inside = self.r.choice(["fn main() {", "try {"]) if style < 0.8 else \
-            self.r.choice(["precision f32 {", "lazy {", "precision f64 {", "precision mp(80) {"]) if style < 0.84 else None
+        inside = self.r.choice(["fn main() {", "try {"]) if style < 0.6 else \
+            "precision f32 {" if style < 0.8 else \
+            self.r.choice(["precision f32 round up {", "precision f32 reproducible {", "lazy {", "precision f64 {",
+                           "precision bf16 {", "precision mp(80) {"]) if style < 0.84 else None
         if inside == "fn main() {":
             self.lines, head = [], self.lines
             start = next(i for i, x in enumerate(head) if x.startswith("fn ") or " -> " in x)
@@ -546,9 +559,12 @@ class Program:
             self.depth -= 1
             self.out("}")
             self.out("main()")
-            if self.p(0.3):
-                self.out("main()")
+            if self.p(0.5):
+                self.out("main()" if self.p(0.4) else "precision f32 { main()\n    print(flags()) }")
         elif inside:
+            if inside.startswith("precision"):
+                self.out("print(flags())")
+                self.out("print(%s)" % ", ".join(self.vars))
             self.depth -= 1
             self.out("}" if inside != "try {" else "} catch e { print(e.kind, e.message, e.where) }")
         self.report()

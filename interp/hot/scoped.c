@@ -1,0 +1,156 @@
+/* Arithmetic inside `precision f32`: operands are rounded to f32, so is each result, and those
+ * that are not exact are counted, as flags() and `compare` tell. What else is counted (overflows,
+ * what is too small, nans) happens seldom: there it leaves. A statement that is left counts
+ * nothing, as the evaluator begins it anew. */
+#include "interp/hot/emit.h"
+
+#include "interp/op/optable.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+static int64_t bits_of(double f)
+{
+    int64_t i;
+    memcpy(&i, &f, sizeof i);
+    return i;
+}
+
+/* ---- counting ---- */
+void count_begin(Emit *e)
+{
+    if (e->scoped && !e->dry && !e->frame)
+        store(e, load(e, e->word, e->counted), e->mark);
+}
+
+static void count(Emit *e, LlValue inexact)
+{
+    if (!e->dry)
+        store(e, op2(e, LL_ADD, load(e, e->word, e->counted), cast(e, LL_ZEXT, inexact, e->word)),
+              e->counted);
+}
+
+static LlValue size_of(Emit *e, LlValue f)
+{
+    return op2(e, LL_AND, cast(e, LL_BITCAST, f, e->word), word(e, INT64_MAX));
+}
+
+/* Leaves where f is no ordinary number of f32; but the exact result may be 0 or, if so,
+ * infinite. */
+static void special_leaves(Emit *e, LlValue f, LlValue exact, bool infinite)
+{
+    if (e->dry)
+        return;
+    const int64_t least = bits_of((double)FLT_MIN) + 1, most = bits_of((double)FLT_MAX);
+    LlBlock on = block_new(e, "on"), special = block_new(e, "special");
+    LlValue far = op2(e, LL_SUB, size_of(e, f), word(e, least));
+    LlValue br = e->d.ll->BuildCondBr(e->d.builder, compare_ints(e, LL_UGE, far,
+                                                                 word(e, most - least)),
+                                      special, on);
+    e->d.ll->SetMetadata(br, e->rare_kind, e->rare);
+    block_enter(e, special);
+    LlValue size = size_of(e, exact), fine = compare_ints(e, LL_EQ, size, word(e, 0));
+    if (infinite)
+        fine = op2(e, LL_OR, fine, compare_ints(e, LL_EQ, size, word(e, bits_of(INFINITY))));
+    branch(e, fine, on, out_of_statement(e));
+    block_enter(e, on);
+}
+
+/* ---- operands ---- */
+/* Ints stay ints until they meet a float: those that f32 has are converted. */
+static LlValue whole_operand(Emit *e, Val v)
+{
+    const int64_t most = (int64_t)1 << FLT_MANT_DIG;
+    LlValue bits = v.kind == HK_INT ? v.v : v.bits, far = NULL;
+    if (!e->dry)
+        far = compare_ints(e, LL_UGT, op2(e, LL_ADD, bits, word(e, most)), word(e, 2 * most));
+    if (v.kind != HK_INT)
+        far = op2(e, LL_AND, far, compare_ints(e, LL_EQ, v.tag, word(e, V_INT)));
+    guard(e, far);
+    return as_float(e, v);
+}
+
+LlValue scoped_operand(Emit *e, Val v)
+{
+    if (v.kind == HK_SINGLE)
+        return v.v;
+    if (v.kind == HK_INT || v.kind == HK_EITHER)
+        return whole_operand(e, v);
+    ints_exact(e, v);
+    LlValue f = rounded(e, v.v);
+    special_leaves(e, f, v.v, true);
+    count(e, compare_floats(e, LL_ONE, f, v.v));
+    return f;
+}
+
+/* ---- operations ---- */
+/* In LLVM's hands the operation of f32 itself, which has the same bits and is sooner there. */
+static LlValue operation(Emit *e, int opcode, LlValue p, LlValue q, LlValue wide)
+{
+    if (e->dry || e->kind == MACHINE_QUICK)
+        return rounded(e, wide);
+    return cast(e, LL_FP_EXT, op2(e, opcode, cast(e, LL_FP_TRUNC, p, e->single),
+                                  cast(e, LL_FP_TRUNC, q, e->single)), e->real);
+}
+
+/* What the f64 sum of two f32 left over (Knuth's two-sum). */
+static LlValue sum_lost(Emit *e, LlValue p, LlValue q, LlValue sum)
+{
+    LlValue t = op2(e, LL_FSUB, sum, p);
+    LlValue u = op2(e, LL_FSUB, p, op2(e, LL_FSUB, sum, t));
+    return op2(e, LL_FADD, u, op2(e, LL_FSUB, q, t));
+}
+
+static Val sum_emit(Emit *e, int opcode, LlValue p, LlValue q)
+{
+    LlValue wide = op2(e, opcode, p, q), f = operation(e, opcode, p, q, wide);
+    special_leaves(e, f, wide, true);
+    if (e->dry)
+        return (Val){ HK_SINGLE };
+    LlValue other = opcode == LL_FADD ? q : e->d.ll->BuildFNeg(e->d.builder, q, "");
+    LlValue lost = sum_lost(e, p, other, wide);
+    count(e, op2(e, LL_OR, compare_floats(e, LL_ONE, f, wide),
+                 compare_floats(e, LL_ONE, lost, real(e, 0))));
+    return (Val){ HK_SINGLE, f };
+}
+
+/* A product of two f32 is an f64, so the quotient is exact where it gives the dividend back. */
+static Val product_emit(Emit *e, int opcode, LlValue p, LlValue q)
+{
+    LlValue wide = op2(e, opcode, p, q), f = operation(e, opcode, p, q, wide);
+    special_leaves(e, f, wide, opcode == LL_FMUL);
+    count(e, opcode == LL_FMUL ? compare_floats(e, LL_ONE, f, wide)
+                               : compare_floats(e, LL_ONE, op2(e, LL_FMUL, f, q), p));
+    return (Val){ HK_SINGLE, f };
+}
+
+Val scoped_binary(Emit *e, int op, Val a, Val b)
+{
+    LlValue p = scoped_operand(e, a), q = scoped_operand(e, b);
+    int predicate = comparison_of_floats(op);
+    if (predicate >= 0)
+        return (Val){ HK_BOOL, compare_floats(e, predicate, p, q) };
+    switch (op) {
+    case TK_ADD: return sum_emit(e, LL_FADD, p, q);
+    case TK_SUB: return sum_emit(e, LL_FSUB, p, q);
+    case TK_MUL: return product_emit(e, LL_FMUL, p, q);
+    case TK_DIV: return product_emit(e, LL_FDIV, p, q);
+    default: return unknown(e);
+    }
+}
+
+/* r: the f64 root of f, which is an f32. */
+LlValue scoped_root(Emit *e, LlValue f, LlValue r)
+{
+    LlValue root = rounded(e, r);
+    count(e, compare_floats(e, LL_ONE, op2(e, LL_FMUL, root, root), f));
+    return root;
+}
+
+/* What other functions gave, by the ordinary kernel: f32. */
+void scoped_result(Emit *e, const Op *op, LlValue r)
+{
+    if (!(op->traits & TRAIT_MOVES))
+        special_leaves(e, r, real(e, 1), false);
+}
