@@ -620,8 +620,6 @@ int main(int argc, char **argv)
     mem_init(ctx);
     test_large(DT_F64);
     test_streamed(2200013);
-    test_streamed_distances(1030, 2049);
-    test_streamed_distances(1030, 2064);
     test_large(DT_F32);
     test_large(DT_I32);
     for (int i = 0; i < rounds; i++) {
@@ -629,8 +627,11 @@ int main(int argc, char **argv)
         test_short_rows();
         test_chain();
         test_reduction();
-        test_distances();
     }
+    for (int i = 0; i < rounds / 4; i++)
+        test_distances();
+    test_streamed_distances(1030, 2049);
+    test_streamed_distances(1030, 2064);
     for (int k = 0; k < 2; k++) {
         pool_shutdown(&ctx_storage[k]);
         CHECK(ctx_storage[k].mem.live == 0);
