@@ -8,6 +8,13 @@
 #include "interp/state/scope.h"
 
 /* ---- entering ---- */
+/* Where there is no memory for one, the evaluator goes on: the loop may never store. */
+static bool copy_fits(const Ctx *c, const Tensor *t)
+{
+    size_t bytes = (size_t)t->size * dtype_info((DType)t->dtype)->bytes;
+    return tensor_sole(t) || (c->mem.live < c->mem.limit && bytes < c->mem.limit - c->mem.live);
+}
+
 /* What is stored to is the variable's own from here on, as it would be from the first store on. */
 static bool tensor_enters(Interp *in, const HotVariable *v, Value *slot, HotTensor *to)
 {
@@ -16,6 +23,8 @@ static bool tensor_enters(Interp *in, const HotVariable *v, Value *slot, HotTens
         (in->ctx.remote && tensor_away(t)))
         return false;
     if (v->stored) {
+        if (!copy_fits(&in->ctx, t))
+            return false;
         tensor_unshare(&in->ctx, &slot->tensor);
         t = slot->tensor;
     }

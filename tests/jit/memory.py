@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A program whose memory is used up when a loop becomes hot goes on without LLVM, which would end the
-process. RICCI names the binary. Prints `N passed, N failed` last."""
+process; nor does it fail for want of a copy that the evaluator would not make. RICCI names the binary. Prints `N passed, N failed` last."""
 import os
 import resource
 import subprocess
@@ -11,6 +11,12 @@ import time
 RICCI = os.path.abspath(os.environ.get("RICCI", "build/ricci"))
 BODY = "\n".join("s = (s * 3 + i + %d) %% 1000003" % k for k in range(300))
 PROGRAM = "s = 0\nfor i in 0:3000000 { s += i }\nx = lines(\"go\")\ns = 0\nfor i in 0:40000 {\n%s\n}\nprint(s)\n" % BODY
+
+# a is shared, and never stored to, or late: the limit has no room for a copy
+SHARED = """a = zeros(4_000_000); b = a; s = 0.0
+for i in 0:9000 { s += a[i]; if s > 1 { a[i] = 3 } }
+r = try { for i in 0:9000 { s += 1; if s > 8000 { a[i] = 3 } } } catch e { print(e.kind, s, i, sum(a)) }
+"""
 
 
 def run(folder, way, spare):
@@ -27,6 +33,12 @@ def run(folder, way, spare):
     return text + "exit %d" % child.returncode
 
 
+def run_limited(folder, way):
+    end = subprocess.run([RICCI, "--limit", "memory=5e7", "shared.ric"], cwd=folder, env=dict(os.environ, RICCI_JIT=way),
+                         text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return end.stdout + "exit %d" % end.returncode
+
+
 def main():
     passed = failed = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -40,6 +52,14 @@ def main():
                 passed, failed = passed + (got == want), failed + (got != want)
                 if got != want:
                     print("FAIL RICCI_JIT=%s with %d bytes to spare: %s" % (way, spare, got))
+        with open(os.path.join(folder, "shared.ric"), "w") as f:
+            f.write(SHARED)
+        for way in ("0", "now", "quick", ""):
+            got = run_limited(folder, way)
+            right = got == "memory 8001.0 8000 0.0\nexit 0"
+            passed, failed = passed + right, failed + (not right)
+            if not right:
+                print("FAIL RICCI_JIT=%s within a limit: %s" % (way, got))
     print("%d passed, %d failed" % (passed, failed))
     return failed > 0
 
