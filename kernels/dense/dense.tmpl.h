@@ -371,7 +371,7 @@ static int FN(cholesky_narrow)(int64_t m, int64_t n, T *a, int64_t ld)
 {
     for (int64_t j = 0; j < n; j++) {
         T *column = a + j * ld, d = column[j];
-        if (!(d > 0))
+        if (d <= 0)                          /* a nan goes on, as in potrf */
             return (int)j + 1;
         column[j] = SQRT(d);
         FN(divide_column)(m - j - 1, column + j + 1, column[j]);
