@@ -10,6 +10,7 @@
 #include "kernels/cast/ew_run.h"
 #include "kernels/sparse/sparse.h"
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -279,13 +280,13 @@ static bool plan_run(Plan *p, Tensor *out)
 }
 
 /* ---- the notice about nan ---- */
-typedef struct NanScan { const Tensor *t; volatile bool found; } NanScan;
+typedef struct NanScan { const Tensor *t; _Atomic bool found; } NanScan;
 
 static void scan_chunk(void *arg, int64_t begin, int64_t end, int worker)
 {
     (void)worker;
     NanScan *s = arg;
-    if (s->found)
+    if (atomic_load_explicit(&s->found, memory_order_relaxed))
         return;
     DType dt = (DType)s->t->dtype;
     int bytes = dtype_info(dt)->bytes;
@@ -294,7 +295,7 @@ static void scan_chunk(void *arg, int64_t begin, int64_t end, int worker)
         for (int64_t i = begin; i < end; i++)
             nan |= isnan(element_f64(dt, s->t->data + i * bytes)) != 0;
     if (nan)
-        s->found = true;
+        atomic_store_explicit(&s->found, true, memory_order_relaxed);
 }
 
 static bool tensor_has_nan(Ctx *ctx, const Tensor *t)
