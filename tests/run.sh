@@ -4,7 +4,7 @@
 # function suite_NAME in tests/suites.sh or tests/suites_deep.sh and its word in one of the lists below.
 # Every suite says its seconds, of the clock and of the processor. Ends with one line: N passed, N failed.
 #   RICCI   the binary under test (build/ricci)      BLESS=1  rewrites golden outputs
-#   SEED    of what is random in deep (the commit's; printed)   FUZZ_SECONDS  of each fuzzer there (60)
+#   SEED    of what is random in deep (the commit's; printed)   FUZZ_SECONDS  of each fuzzer there (40)
 set -u
 cd "$(dirname "$0")/.."
 CHECK="unit golden cli,lint,docs,oracle,precision/repl,errors,locale examples stdlib residual devices native

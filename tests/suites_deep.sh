@@ -176,7 +176,7 @@ tsan_part() {       # PLACE PART PARTS
 suite_interrupts() {
     LIMIT=300 script interrupts tests/repl/interrupts.py
     # A signal waits there until code that it watches runs, which machine code of loops is not.
-    built tsan && RICCI_JIT=0 RICCI=$PWD/$BUILD/tsan/ricci SLOW=30 LIMIT=600 script "interrupts tsan" tests/repl/interrupts.py
+    built tsan && MOMENTS=50 RICCI_JIT=0 RICCI=$PWD/$BUILD/tsan/ricci SLOW=30 LIMIT=600 script "interrupts tsan" tests/repl/interrupts.py
 }
 
 # ---- machine code ----
@@ -207,7 +207,7 @@ suite_fuzz() {
     shared fuzz_part "$PWD/$BUILD/asan/ricci"
 }
 fuzz_part() {       # BINARY PART PARTS
-    local file seconds=${FUZZ_SECONDS:-60} seed=${FUZZ_SEED:-1}
+    local file seconds=${FUZZ_SECONDS:-40} seed=${FUZZ_SEED:-1}
     for file in $(grep -l '__main__' tests/fuzz/*.py | awk "NR % $3 == $2"); do
         RICCI=$1 LIMIT=$((seconds + 300)) script "$file, seed $seed" "$file" --seconds "$seconds" --seed "$seed"
     done

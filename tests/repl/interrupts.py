@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Interrupts into a busy session: every kind of long work is started on a pseudo-terminal
-and stopped with Ctrl-C, then 200 more land at random moments of random work. After each
+and stopped with Ctrl-C, then MOMENTS (200) more land at random moments of random work. After each
 the prompt must come back soon, and at the end every variable must hold what it held.
 
 `make soak` runs it (about a minute). RICCI names the binary, SEED the sequence, SLOW the
@@ -17,6 +17,7 @@ from session import PROMPT, Session  # noqa: E402
 
 SLOW = float(os.environ.get("SLOW", "1.0"))
 SEED = int(os.environ.get("SEED", "1"))
+MOMENTS = int(os.environ.get("MOMENTS", "200"))
 SETUP = [
     "v = rand(3 * 10^6);", "A = rand(600, 600);", "t = (1, \"two\", [3.0, 4]);", "s = \"abc\" * 1000;",
     "k = 17;", "w = rand(10^7);", "m = w > 0.5;", "n = (x=1, y=[2, 3]);", "L = [x * x for x in 0:1000];",
@@ -105,7 +106,7 @@ def main():
         out.write("1.5,2.25,3\n" * 2000000)
     soak = Soak(home)
     try:
-        for work in WORK + [None] * 200:
+        for work in WORK + [None] * MOMENTS:
             chosen = work or rng.choice(WORK)
             ok = soak.stop(chosen, 0.4 if work else rng.uniform(0, 0.12))
             soak.count(ok, "no prompt after Ctrl-C in " + chosen)
