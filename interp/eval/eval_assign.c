@@ -174,30 +174,10 @@ static __attribute__((noinline)) Value opassign_slow(Interp *in, const Exec *x, 
     return v_none();
 }
 
-/* A few letters for a text that has room for them and is nobody else's: what loops do to texts. */
-enum { LETTERS = 8 };
+/* A text that has room for another and is nobody else's, as loops have it: nothing can be raised. */
 static inline bool text_fits(const Value *slot, Value v)
 {
-    return slot->tag == V_STRING && v.tag == V_STRING && slot->str != v.str &&
-           slot->str->refs == 1 && v.str->len <= LETTERS &&
-           slot->str->len + v.str->len < slot->str->cap;
-}
-
-static inline Value text_grows(Interp *in, Str *s, Str *v)
-{
-    size_t chars = 0;
-    char *to = s->text + s->len;
-    bool counted = s->chars || s->len == 0;
-    for (size_t i = 0; i < v->len; i++) {
-        to[i] = v->text[i];
-        chars += (v->text[i] & 0xc0) != 0x80;
-    }
-    to[v->len] = '\0';
-    s->len += v->len;
-    s->hash = 0;
-    s->chars = counted ? s->chars + chars : 0;
-    v_release(&in->ctx, v_str(v));
-    return v_none();
+    return slot->tag == V_STRING && v.tag == V_STRING && str_has_room(slot->str, v.str->len);
 }
 
 SCALAR_INLINE Value opassign(Interp *in, const Exec *x, int op, int kind)
@@ -206,8 +186,11 @@ SCALAR_INLINE Value opassign(Interp *in, const Exec *x, int op, int kind)
               kind == OPD_I ? v_int(x->k.i) : v_float(x->k.f);
     Value *slot = &in->fp[x->sa], out;
     if (__builtin_expect(!scalar_binary(op, *slot, v, &out), 0)) {
-        if (op == TK_ADD && kind == OPD_X && text_fits(slot, v))
-            return text_grows(in, slot->str, v.str);
+        if (op == TK_ADD && kind == OPD_X && text_fits(slot, v)) {
+            str_put(slot->str, v.str->text, v.str->len);
+            v_release(&in->ctx, v);
+            return v_none();
+        }
         return opassign_slow(in, x, v, kind == OPD_X);
     }
     *slot = out;

@@ -70,7 +70,7 @@ static Str *str_with_room(Ctx *ctx, const Str *s, size_t cap)
         mem_free(ctx, text, cap);
         mem_raise(ctx, sizeof *copy);
     }
-    *copy = (Str){ .refs = 1, .len = s->len, .cap = cap, .text = text };
+    *copy = (Str){ .refs = 1, .len = s->len, .cap = cap, .text = text, .chars = s->chars };
     return copy;
 }
 
@@ -85,8 +85,8 @@ static size_t count_chars(const char *text, size_t len)
 void str_append(Ctx *ctx, Str **slot, const char *text, size_t len)
 {
     Str *s = *slot;
-    size_t need = s->len + len + 1;
-    if (s->refs > 1 || need > s->cap) {
+    if (!str_has_room(s, len)) {
+        size_t need = s->len + len + 1;
         size_t cap = need + need / 2 + 16;      /* geometric growth: appending is linear */
         if (s->refs == 1 && !str_inline(s)) {
             size_t at = (size_t)(text - s->text);
@@ -98,14 +98,8 @@ void str_append(Ctx *ctx, Str **slot, const char *text, size_t len)
             *slot = str_with_room(ctx, s, cap);
         }
     }
-    Str *to = *slot;
-    size_t chars = s->chars || s->len == 0 ? s->chars + count_chars(text, len) : 0;
-    memmove(to->text + to->len, text, len);
-    to->len += len;
-    to->text[to->len] = '\0';
-    to->hash = 0;
-    to->chars = chars;
-    if (to != s)
+    str_put(*slot, text, len);
+    if (*slot != s)
         v_release(ctx, v_str(s));
 }
 

@@ -9,6 +9,7 @@
 #include "parser/parse.h"
 
 #include <assert.h>
+#include <string.h>
 
 typedef struct Interp Interp;
 
@@ -157,6 +158,27 @@ static inline void v_release(Ctx *c, Value v)
 Str *str_new(Ctx *, const char *text, size_t len);
 Str *str_from_buf(Ctx *, Buf *);                /* frees the buffer */
 void str_append(Ctx *, Str **slot, const char *text, size_t len);  /* in place when unshared */
+static inline bool str_has_room(const Str *s, size_t len)          /* and is nobody else's */
+{
+    return s->refs == 1 && s->len + len < s->cap;
+}
+/* str_append where it has. */
+static inline void str_put(Str *s, const char *text, size_t len)
+{
+    size_t chars = s->chars;
+    bool counted = chars || s->len == 0;
+    char *to = s->text + s->len;
+    if (len > 8)
+        memcpy(to, text, len);
+    for (size_t i = 0; len <= 8 && i < len; i++)         /* sooner than a call */
+        to[i] = text[i];
+    to[len] = '\0';
+    for (size_t i = 0; i < len; i++)
+        chars += (to[i] & 0xc0) != 0x80;
+    s->len += len;
+    s->hash = 0;
+    s->chars = counted ? chars : 0;
+}
 size_t str_chars(Str *);                        /* code points, counted once; len for ASCII */
 /* the byte where code point i starts: STR_STEP steps at most, once the string was walked along */
 size_t str_offset(Ctx *, Str *, size_t i);
