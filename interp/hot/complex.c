@@ -16,8 +16,7 @@ static bool as_complex(Emit *e, Val v, Val *out)
 /* The textbook's product, with the roundings of the kernels. */
 static Val product(Emit *e, Val x, Val y)
 {
-    LlValue minus = e->dry ? NULL : e->d.ll->BuildFNeg(e->d.builder, x.im, "");
-    LlValue re = op2(e, LL_FADD, op2(e, LL_FMUL, x.v, y.v), op2(e, LL_FMUL, minus, y.im));
+    LlValue re = op2(e, LL_FADD, op2(e, LL_FMUL, x.v, y.v), op2(e, LL_FMUL, minus(e, x.im), y.im));
     LlValue im = op2(e, LL_FADD, op2(e, LL_FMUL, x.v, y.im), op2(e, LL_FMUL, x.im, y.v));
     return (Val){ HK_COMPLEX, re, .im = im };
 }

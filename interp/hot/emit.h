@@ -116,6 +116,7 @@ LlValue compare_ints(Emit *, int predicate, LlValue, LlValue);
 LlValue compare_floats(Emit *, int predicate, LlValue, LlValue);
 LlValue choose(Emit *, LlValue, LlValue, LlValue);
 LlValue negated(Emit *, LlValue flag);
+LlValue minus(Emit *, LlValue real);
 LlValue cast(Emit *, int opcode, LlValue, LlType);
 LlValue word(Emit *, int64_t);
 LlValue real(Emit *, double);

@@ -522,18 +522,13 @@ static Val unary_emit(Emit *e, const Exec *x)
         Val r = ints_checked(e, "llvm.ssub.with.overflow", (Val){ HK_INT, word(e, 0) }, v);
         return negative(x, r, v);
     }
-    if (op == TK_NEG && v.kind == HK_COMPLEX && !e->dry) {
-        v.v = e->d.ll->BuildFNeg(e->d.builder, v.v, "");
-        v.im = e->d.ll->BuildFNeg(e->d.builder, v.im, "");
-    }
     if (op == TK_NEG && v.kind == HK_COMPLEX)
-        return v;
+        return (Val){ HK_COMPLEX, minus(e, v.v), .im = minus(e, v.im) };
     if (op == TK_NEG && is_number(v)) {
         v = taken_for_float(e, v);
         if (e->scoped)
             v = (Val){ HK_SINGLE, scoped_operand(e, v) };
-        LlValue r = e->dry ? NULL : e->d.ll->BuildFNeg(e->d.builder, v.v, "");
-        return negative(x, (Val){ v.kind, r }, v);
+        return negative(x, (Val){ v.kind, minus(e, v.v) }, v);
     }
     if (op == TK_SQRT && (v.kind == HK_FLOAT || v.kind == HK_SINGLE)) {
         guard(e, negated(e, compare_floats(e, LL_OGE, v.v, real(e, 0))));
@@ -710,6 +705,7 @@ void condition_dry(Emit *e, const Exec *x) { condition_emit(e, x, NULL, NULL); }
 void condition_emit(Emit *e, const Exec *x, LlBlock yes, LlBlock no)
 {
     LlBlock on;
+    bool able;
     if (x->eval == eval_raise || x->eval == eval_catch_flow) {
         unknown(e);
         return;
@@ -731,10 +727,11 @@ void condition_emit(Emit *e, const Exec *x, LlBlock yes, LlBlock no)
         if (e->failed)
             return;
         block_enter(e, on);
-        if (!can(e, condition_dry, x->b) && !e->dry)
-            jump(e, out_of_statement(e));        /* it is the evaluator's, then */
-        else if (!e->dry)
+        able = can(e, condition_dry, x->b);
+        if (!e->dry && able)
             condition_emit(e, x->b, yes, no);
+        else if (!e->dry)
+            jump(e, out_of_statement(e));        /* it is the evaluator's, then */
         return;
     default: {
         Val v = expression(e, x);

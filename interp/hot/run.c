@@ -8,11 +8,10 @@
 #include "interp/state/scope.h"
 
 /* ---- entering ---- */
-/* Where there is no memory for one, the evaluator goes on: the loop may never store. */
-static bool copy_fits(const Ctx *c, const Tensor *t)
+/* Where there is no memory, the evaluator goes on. */
+static bool fits(const Ctx *c, size_t bytes)
 {
-    size_t bytes = (size_t)t->size * dtype_info((DType)t->dtype)->bytes;
-    return tensor_sole(t) || (c->mem.live < c->mem.limit && bytes < c->mem.limit - c->mem.live);
+    return c->mem.live < c->mem.limit && bytes < c->mem.limit - c->mem.live;
 }
 
 /* What is stored to is the variable's own from here on, as it would be from the first store on. */
@@ -23,7 +22,8 @@ static bool tensor_enters(Interp *in, const HotVariable *v, Value *slot, HotTens
         (in->ctx.remote && tensor_away(t)))
         return false;
     if (v->stored) {
-        if (!copy_fits(&in->ctx, t))
+        size_t bytes = (size_t)t->size * dtype_info((DType)t->dtype)->bytes;
+        if (!tensor_sole(t) && !fits(&in->ctx, bytes))       /* the loop may never store */
             return false;
         tensor_unshare(&in->ctx, &slot->tensor);
         t = slot->tensor;
@@ -67,10 +67,11 @@ static bool variable_enters(Interp *in, const HotVariable *v, HotCount *count, H
 
 static bool code_enters(Interp *in, const HotCode *code, HotCount *count, HotRecord *r)
 {
+    enum { SCALAR = sizeof(Tensor) + sizeof(Buffer) + 128 };     /* what leaving must not lack */
     for (uint32_t i = 0; i < code->variable_count; i++)
         if (!variable_enters(in, &code->variables[i], count, r, i))
             return false;
-    return true;
+    return fits(&in->ctx, code->variable_count * SCALAR);
 }
 
 static Value cell_value(Interp *in, const HotCell *c)

@@ -108,7 +108,7 @@ static Val sum_emit(Emit *e, int opcode, LlValue p, LlValue q)
     special_leaves(e, f, wide, true);
     if (e->dry)
         return (Val){ HK_SINGLE };
-    LlValue other = opcode == LL_FADD ? q : e->d.ll->BuildFNeg(e->d.builder, q, "");
+    LlValue other = opcode == LL_FADD ? q : minus(e, q);
     LlValue lost = sum_lost(e, p, other, wide);
     count(e, op2(e, LL_OR, compare_floats(e, LL_ONE, f, wide),
                  compare_floats(e, LL_ONE, lost, real(e, 0))));

@@ -255,6 +255,11 @@ LlValue negated(Emit *e, LlValue flag)
     return e->dry ? NULL : op2(e, LL_XOR, flag, e->d.ll->ConstInt(e->flag, 1, false));
 }
 
+LlValue minus(Emit *e, LlValue f)
+{
+    return e->dry ? NULL : e->d.ll->BuildFNeg(e->d.builder, f, "");
+}
+
 LlValue cast(Emit *e, int opcode, LlValue v, LlType type)
 {
     return e->dry ? NULL : e->d.ll->BuildCast(e->d.builder, opcode, v, type, "");
