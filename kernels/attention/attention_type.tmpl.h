@@ -8,14 +8,7 @@ enum { FN(together) = PANEL };
 #include "kernels/gemm/small_turn.tmpl.h"
 
 /* ---- vectors ---- */
-ALWAYS V FN(load)(const T *p)
-{
-    V v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-ALWAYS void FN(store)(T *p, V v) { memcpy(p, &v, sizeof v); }
-ALWAYS V FN(all)(T x) { return x - (V){ 0 }; }
+#include "kernels/gemm/vector_lanes.tmpl.h"
 /* where the mask is set a, else b */
 ALWAYS V FN(pick)(VI mask, V a, V b) { return (V)(((VI)a & mask) | ((VI)b & ~mask)); }
 

@@ -1,24 +1,9 @@
 /* Panels and updates of one real type: T with vectors V of LANES, whole numbers of their size VI,
  * and FMA. Included by dense_isa.tmpl.h. Every multiplication is fused with the subtraction after
  * it, in full vectors and in what is left over of them alike. */
+#include "kernels/gemm/vector_lanes.tmpl.h"
+
 #define ROWS (TILE_VECTORS * LANES)
-
-static inline V FN(load)(const T *from)
-{
-    V x;
-    memcpy(&x, from, sizeof x);
-    return x;
-}
-
-static inline void FN(store)(T *to, V x)
-{
-    memcpy(to, &x, sizeof x);
-}
-
-static inline V FN(all)(T x)
-{
-    return x - (V){ 0 };
-}
 
 /* ---- products ---- */
 static void FN(pack)(int64_t m, int64_t k, const void *from, int64_t ld, void *out)

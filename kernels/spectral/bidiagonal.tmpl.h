@@ -1,20 +1,5 @@
 /* Steps of a bidiagonal form in one real type (bidiagonal.h): T in vectors V of LANES. */
-static inline V FN(load)(const T *from)
-{
-    V x;
-    memcpy(&x, from, sizeof x);
-    return x;
-}
-
-static inline void FN(store)(T *to, V x)
-{
-    memcpy(to, &x, sizeof x);
-}
-
-static inline V FN(all)(T x)
-{
-    return x - (V){ 0 };
-}
+#include "kernels/gemm/vector_lanes.tmpl.h"
 
 static T FN(sum)(V s)
 {
