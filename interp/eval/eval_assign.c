@@ -174,7 +174,7 @@ static __attribute__((noinline)) Value opassign_slow(Interp *in, const Exec *x, 
     return v_none();
 }
 
-/* A text that has room for another and is nobody else's, as loops have it: nothing can be raised. */
+/* A text that has room for another and is nobody else's, as in loops: nothing can be raised. */
 static inline bool text_fits(const Value *slot, Value v)
 {
     return slot->tag == V_STRING && v.tag == V_STRING && str_has_room(slot->str, v.str->len);

@@ -1,7 +1,7 @@
 /* Panels and updates of one real type: T with vectors V of LANES, whole numbers of their size VI,
  * and FMA. Included by dense_isa.tmpl.h. Every multiplication is fused with the subtraction after
  * it, in full vectors and in what is left over of them alike. */
-#include "kernels/gemm/vector_lanes.tmpl.h"
+#include "kernels/dense/reflector.tmpl.h"
 
 #define ROWS (TILE_VECTORS * LANES)
 
@@ -217,50 +217,6 @@ static void FN(back_update)(int64_t m, int64_t n, int64_t k, const void *u, cons
         FN(scatter)(k, some, sliver, c, ld);
     }
     FN(take)(m, n, k, packed, room, columns, ld);
-}
-
-/* The first NaN, else the first of the largest. */
-static int64_t FN(largest)(int64_t m, const T *x)
-{
-    V most = { 0 };
-    VI odd = { 0 };
-    T top = 0;
-    bool nan = false;
-    int64_t i = 0;
-    for (; i + LANES <= m; i += LANES) {
-        V v = FN(load)(x + i), minus = -v, size;
-        VI less = v < minus;
-        size = (V)((less & (VI)minus) | (~less & (VI)v));
-        VI more = size > most;
-        most = (V)((more & (VI)size) | (~more & (VI)most));
-        odd |= v != v;
-    }
-    for (int l = 0; l < LANES; l++) {
-        top = most[l] > top ? most[l] : top;
-        nan |= odd[l] != 0;
-    }
-    for (; i < m; i++) {
-        T size = ABS(x[i]);
-        top = size > top ? size : top;
-        nan |= x[i] != x[i];
-    }
-    for (i = 0; i < m; i++)
-        if (nan ? x[i] != x[i] : ABS(x[i]) == top)
-            return i;
-    return 0;
-}
-
-/* x times f, or divided by d where 1 / d is out of range. */
-static void FN(divide_column)(int64_t m, T *x, T d)
-{
-    T f = 1 / d;
-    if (ABS(d) < LEAST) {
-        for (int64_t i = 0; i < m; i++)
-            x[i] /= d;
-        return;
-    }
-    for (int64_t i = 0; i < m; i++)
-        x[i] *= f;
 }
 
 /* n columns of m elements, ld apart, less x times factor[j * step]. */

@@ -13,49 +13,6 @@ static int64_t FN(up)(int64_t n, int64_t whole)
 }
 
 /* ---- one column after the other ---- */
-/* Products of x with n columns of m elements. */
-static void FN(dots)(int64_t m, int64_t n, const T *x, const T *a, int64_t ld, T *out)
-{
-    for (int64_t j = 0; j < n; j++, a += ld) {
-        V s[4] = { { 0 }, { 0 }, { 0 }, { 0 } };
-        T sum = 0;
-        int64_t i = 0;
-        for (; i + 4 * LANES <= m; i += 4 * LANES)
-            for (int v = 0; v < 4; v++)
-                s[v] = FMA(FN(load)(x + i + v * LANES), FN(load)(a + i + v * LANES), s[v]);
-        for (; i + LANES <= m; i += LANES)
-            s[0] = FMA(FN(load)(x + i), FN(load)(a + i), s[0]);
-        s[0] = (s[0] + s[1]) + (s[2] + s[3]);
-        for (; i < m; i++)
-            sum = FMA_ONE(x[i], a[i], sum);
-        for (int l = 0; l < LANES; l++)
-            sum += s[0][l];
-        out[j] = sum;
-    }
-}
-
-/* The reflector that leaves only the first of m elements, as larfg makes it: returns tau; v stands
- * below the first, which is what is left. Numbers near the ends of the range are scaled. */
-static T FN(reflector)(int64_t m, T *x)
-{
-    int64_t at = m > 1 ? 1 + FN(largest)(m - 1, x + 1) : 0;
-    T size = m > 1 ? ABS(x[at]) : 0, top = size > ABS(x[0]) ? size : ABS(x[0]), square;
-    int e = 0;
-    if (size == 0)
-        return 0;
-    if (isfinite(top) && (top < ROOT_LEAST || top > ROOT_MOST)) {
-        frexp((double)top, &e);
-        for (int64_t i = 0; i < m; i++)
-            x[i] = (T)ldexp((double)x[i], -e);
-    }
-    FN(dots)(m - 1, 1, x + 1, x + 1, m, &square);
-    T norm = SQRT(FMA_ONE(x[0], x[0], square)), beta = x[0] > 0 ? -norm : norm;
-    T tau = (beta - x[0]) / beta;
-    FN(divide_column)(m - 1, x + 1, x[0] - beta);
-    x[0] = e ? (T)ldexp((double)beta, e) : beta;
-    return tau;
-}
-
 static void FN(qr_narrow)(int64_t m, int64_t n, T *a, int64_t ld, T *tau, T *turn, int64_t lt)
 {
     for (int64_t j = 0; j < n; j++) {

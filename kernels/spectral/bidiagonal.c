@@ -145,7 +145,7 @@ int bidiagonal_values(Ctx *ctx, const Blas *l, BlasType t, int64_t m, int64_t n,
         __builtin_memset(i ? b.v : b.x, 0, um * bytes);
         __builtin_memset(i ? b.y : b.u, 0, un * bytes);
     }
-    int e = exponent_of(t, team.f->largest(m * n, a)), ni = (int)n;
+    int e = exponent_of(t, team.f->top(m * n, a)), ni = (int)n;
     scale(t, m * n, a, -e);
     atomic_store(&team.ticket, (int64_t)1 << SHIFT | ((1 << SHIFT) - 1));
     pool_for(ctx, n < SHARED ? 1 : pool_threads(ctx), 1, member, &team);

@@ -30,7 +30,7 @@ typedef struct Bidiagonal {
 } Bidiagonal;
 
 typedef struct BidiagonalKernels {
-    double (*largest)(int64_t count, const void *);
+    double (*top)(int64_t count, const void *);          /* the largest magnitude */
     void (*column)(Bidiagonal *);                        /* d[k], q */
     void (*block)(const Bidiagonal *, int64_t block);    /* of the columns after k */
     void (*row)(Bidiagonal *);                           /* e[k], the next v, y, x, u */

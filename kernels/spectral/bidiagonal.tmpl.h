@@ -1,5 +1,5 @@
 /* Steps of a bidiagonal form in one real type (bidiagonal.h): T in vectors V of LANES. */
-#include "kernels/gemm/vector_lanes.tmpl.h"
+#include "kernels/dense/reflector.tmpl.h"
 
 static T FN(sum)(V s)
 {
@@ -9,49 +9,19 @@ static T FN(sum)(V s)
     return sum;
 }
 
-static T FN(dot)(int64_t m, const T *x, const T *y)
-{
-    V s[4] = { { 0 }, { 0 }, { 0 }, { 0 } };
-    T rest = 0;
-    int64_t i = 0;
-    for (; i + 4 * LANES <= m; i += 4 * LANES)
-        for (int c = 0; c < 4; c++)
-            s[c] = FMA(FN(load)(x + i + c * LANES), FN(load)(y + i + c * LANES), s[c]);
-    for (; i < m; i++)
-        rest = FMA_ONE(x[i], y[i], rest);
-    return FN(sum)((s[0] + s[1]) + (s[2] + s[3])) + rest;
-}
-
-static double FN(largest)(int64_t count, const void *data)
+static double FN(top)(int64_t count, const void *data)
 {
     const T *x = data;
-    T top = 0;
-    for (int64_t i = 0; i < count; i++)
-        top = ABS(x[i]) > top ? ABS(x[i]) : top;
-    return (double)top;
+    return (double)ABS(x[FN(largest)(count, x)]);
 }
 
-/* The reflector I - tau w w' that leaves beta of x: w, with 1 first, in its place. Numbers near the
- * ends of the range are scaled. */
-static T FN(reflector)(int64_t m, T *x, T *beta)
+/* w of I - tau w w', which leaves beta of x, in its place: with its first element, 1. */
+static T FN(whole_reflector)(int64_t m, T *x, T *beta)
 {
-    T rest = (T)FN(largest)(m - 1, x + 1), first = ABS(x[0]), top = first > rest ? first : rest;
-    int e = 0;
+    T tau = FN(reflector)(m, x);
     *beta = x[0];
-    if (rest > 0 && (top < ROOT_LEAST || top > ROOT_MOST)) {
-        frexp((double)top, &e);
-        for (int64_t i = 0; i < m; i++)
-            x[i] = (T)ldexp((double)x[i], -e);
-    }
-    T head = x[0], square = FN(dot)(m - 1, x + 1, x + 1);
     x[0] = 1;
-    if (rest == 0)
-        return 0;
-    T norm = SQRT(FMA_ONE(head, head, square)), made = head > 0 ? -norm : norm;
-    for (int64_t i = 1; i < m; i++)
-        x[i] /= head - made;
-    *beta = (T)ldexp((double)made, e);
-    return (made - head) / made;
+    return tau;
 }
 
 static void FN(column)(Bidiagonal *b)
@@ -61,7 +31,7 @@ static void FN(column)(Bidiagonal *b)
     T y = ((T *)b->y)[k], u = ((T *)b->u)[k];
     for (int64_t i = 0; i < rows; i++)
         q[i] = FMA_ONE(x[i], -u, FMA_ONE(v[i], -y, a[i]));
-    b->tau = (double)FN(reflector)(rows, q, (T *)b->d + k);
+    b->tau = (double)FN(whole_reflector)(rows, q, (T *)b->d + k);
 }
 
 /* `count` columns (a constant in each call), m rows from row k on. */
@@ -133,8 +103,8 @@ static void FN(row)(Bidiagonal *b)
     int64_t next = b->k + 1, cols = b->n - next, blocks;
     T *u = (T *)b->u + next, *y = (T *)b->y + next, *x = b->x, *q = b->q, beta;
     const T *a = (const T *)b->a + next * b->m, *parts = b->parts;
-    T first = u[0], tau = FN(reflector)(cols, u, &beta);
-    T size = ABS(beta), below = FN(dot)(cols, y, u);
+    T first = u[0], tau = FN(whole_reflector)(cols, u, &beta), size = ABS(beta), below;
+    FN(dots)(cols, 1, y, u, cols, &below);
     ((T *)b->e)[b->k] = beta;
     blocks = (cols + BIDIAGONAL_BLOCK - 1) / BIDIAGONAL_BLOCK;
     b->q = b->v;
