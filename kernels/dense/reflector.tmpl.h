@@ -1,6 +1,6 @@
 /* What leaves only the first of a column's elements, and what it takes: the largest element,
- * quotients, products of columns. In one real type T with vectors V of LANES, whole numbers of their size VI,
- * FMA, and the ends of its range. */
+ * quotients, products of columns. In one real type T with vectors V of LANES, whole numbers of
+ * their size VI, FMA, and the ends of its range. */
 #include "kernels/gemm/vector_lanes.tmpl.h"
 
 /* The first NaN, else the first of the largest. */
