@@ -183,9 +183,6 @@ void interp_end(Interp *in)
     hot_leave(in);
 #endif
     modules_free(in);
-#ifndef RICCI_WITHOUT_JIT
-    hot_end(in);
-#endif
     for (const Wing *const *w = in->wings; *w; w++)
         if ((*w)->ended)
             (*w)->ended(in);
@@ -194,6 +191,9 @@ void interp_end(Interp *in)
         v_release(c, v_tuple(in->constants));
     fuse_free(in);
     optable_free(in);
+#ifndef RICCI_WITHOUT_JIT
+    hot_end(in);
+#endif
     devices_free(c);
     output_free(in);
     buf_free(&in->scratch);

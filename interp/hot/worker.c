@@ -95,6 +95,14 @@ static void *work(void *arg)
     return NULL;
 }
 
+static void worker_drop(Ctx *c, HotWorker *w)
+{
+    pthread_mutex_destroy(&w->lock);
+    pthread_cond_destroy(&w->wake);
+    pthread_cond_destroy(&w->done);
+    mem_free(c, w, sizeof *w);
+}
+
 HotWorker *worker_new(Ctx *c)
 {
     HotWorker *w = mem_try_alloc(c, sizeof *w);
@@ -110,7 +118,7 @@ HotWorker *worker_new(Ctx *c)
     signals_let(&before);
     if (started)
         return w;
-    mem_free(c, w, sizeof *w);
+    worker_drop(c, w);
     return NULL;
 }
 
@@ -128,10 +136,7 @@ void worker_free(Ctx *c, HotWorker *w)
     pthread_cond_signal(&w->wake);
     pthread_mutex_unlock(&w->lock);
     pthread_join(w->thread, NULL);
-    pthread_mutex_destroy(&w->lock);
-    pthread_cond_destroy(&w->wake);
-    pthread_cond_destroy(&w->done);
-    mem_free(c, w, sizeof *w);
+    worker_drop(c, w);
 }
 
 bool worker_opened(HotWorker *w, bool *none)
