@@ -54,6 +54,18 @@ Value eval_assign_copy(Interp *in, const Exec *x)
     return v_none();
 }
 
+/* x = y, where nobody reads y again before it is assigned: x has it for itself, so that an element
+ * can be stored without a copy. */
+Value eval_assign_last(Interp *in, const Exec *x)
+{
+    Value *from = &in->fp[x->sb], v = *from;
+    if (!v_is_object(v) || v_maybe_pinned(in, v))
+        return eval_assign_copy(in, x);
+    *from = v_undef();
+    slot_assign(in, x, &in->fp[x->sa], v);
+    return v_none();
+}
+
 /* The right side is an if, a loop, a block or try: it may leave. */
 Value eval_assign_flow(Interp *in, const Exec *x)
 {

@@ -10,6 +10,7 @@ enum { TG_SLOT, TG_INDEX, TG_FIELD, TG_TUPLE };
 
 Value eval_assign_slot(Interp *, const Exec *);      /* a = value, sa */
 Value eval_assign_copy(Interp *, const Exec *);      /* sa = sb */
+Value eval_assign_last(Interp *, const Exec *);      /* and sb is not read again */
 Value eval_assign_flow(Interp *, const Exec *);
 Value eval_assign_chain(Interp *, const Exec *);
 Value eval_assign_target(Interp *, const Exec *);    /* a = value, b = target */

@@ -554,6 +554,64 @@ static const Exec *lower_leaving(Lower *lo, const Node *block, uint32_t at)
     return x;
 }
 
+/* ---- t = u; u = v; v = t ---- */
+enum { MENTIONS_MOST = 3 };
+
+static void mention(Lower *lo, uint32_t slot)
+{
+    if (slot < lo->fn->slots && lo->mentions[slot] < MENTIONS_MOST)
+        lo->mentions[slot]++;
+}
+
+/* What a function inside captures may be read at any time. */
+static void mention_captured(Lower *lo, const FnInfo *info)
+{
+    for (uint32_t i = 0; i < info->captured; i++)
+        if (!info->captures[i].global && !info->captures[i].self)
+            for (int k = 0; k < MENTIONS_MOST; k++)
+                mention(lo, (uint32_t)info->captures[i].from);
+}
+
+static void mention_all(Lower *lo, const Node *n)
+{
+    if (!n)
+        return;
+    if (n->scope == SCOPE_LOCAL)
+        mention(lo, (uint32_t)n->slot);
+    if (n->fn && n != lo->fn->node) {
+        mention_captured(lo, n->fn);
+        return;
+    }
+    mention_all(lo, n->a);
+    mention_all(lo, n->b);
+    mention_all(lo, n->c);
+    for (uint32_t i = 0; i < n->count; i++)
+        mention_all(lo, n->list[i]);
+}
+
+static bool names_local(const Node *n)
+{
+    return n && n->kind == ND_NAME && n->scope == SCOPE_LOCAL;
+}
+
+/* Is statement i `x = t`, where t is assigned above in the block and named nowhere else? */
+static bool last_reading(Lower *lo, const Node *block, uint32_t i)
+{
+    const Node *n = block->list[i];
+    if (!lo->fn || n->kind != ND_ASSIGN || !names_local(n->b))
+        return false;
+    if (!lo->mentions) {
+        lo->mentions = lower_alloc(lo, lo->fn->slots + 1);
+        memset(lo->mentions, 0, lo->fn->slots + 1);
+        mention_all(lo, lo->fn->node);
+    }
+    while (lo->mentions[n->b->slot] == 2 && i-- > 0)
+        if (block->list[i]->kind == ND_ASSIGN && names_local(block->list[i]->a) &&
+            block->list[i]->a->slot == n->b->slot)
+            return true;
+    return false;
+}
+
 static const Exec *lower_statements(Lower *lo, const Node *n, uint32_t from)
 {
     bool tail = lo->tail;
@@ -564,6 +622,8 @@ static const Exec *lower_statements(Lower *lo, const Node *n, uint32_t from)
         bool rest = tail && !last && lo->leaving < LINKS_MOST && leaves(n->list[i]);
         lo->tail = tail && (last || rest);
         list[count++] = rest ? lower_leaving(lo, n, i) : lower(lo, n->list[i]);
+        if (list[count - 1]->eval == eval_assign_copy && last_reading(lo, n, i))
+            ((Exec *)list[count - 1])->eval = eval_assign_last;
         if (rest)
             break;
     }

@@ -21,6 +21,7 @@ struct Lower {
     bool scoped;           /* this runs inside a precision or autocast scope: eval_scope.h */
     /* a value stands half-made between here and the loop or function */
     bool deep_loop, deep_fn;
+    uint8_t *mentions;     /* how often the function names each of its slots, 3: more; or NULL */
     uint8_t leaving;       /* statements after so many `if c { return e }` of the function */
     /* set by deep flow: the loop or function needs a catch point */
     bool loop_unwinds, fn_unwinds;
