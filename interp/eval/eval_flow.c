@@ -363,7 +363,7 @@ static __attribute__((noinline)) bool range_hot(Interp *in, const Exec *x, int64
         return false;
     *i = end == HOT_DONE ? (int64_t)((uint64_t)*i + (part - 1) * (uint64_t)step) : count.at;
     *n = rest + (end == HOT_DONE ? 1 : count.left);
-    *s = end == HOT_DONE ? LOOP_NEXT : loop_after(in, x, left);
+    *s = end == HOT_DONE ? LOOP_NEXT : end == HOT_BROKE ? LOOP_BREAK : loop_after(in, x, left);
     return true;
 }
 
@@ -405,7 +405,7 @@ static __attribute__((noinline)) bool each_hot(Interp *in, const Exec *x, Each *
     if (end == HOT_MISS)
         return false;
     it->at = end == HOT_DONE ? it->at + part : count.at + 1;
-    *s = end == HOT_DONE ? LOOP_NEXT : loop_after(in, x, v);
+    *s = end == HOT_DONE ? LOOP_NEXT : end == HOT_BROKE ? LOOP_BREAK : loop_after(in, x, v);
     return true;
 }
 

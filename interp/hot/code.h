@@ -107,7 +107,9 @@ typedef struct HotPath {
     uint32_t count;
 } HotPath;
 
-typedef int64_t (*HotFn)(HotRecord *);     /* which exit; 0: the loop came to its own end */
+/* Which exit; 0: the loop came to its own end, HOT_BREAKS: it is a `for` that broke out. */
+typedef int64_t (*HotFn)(HotRecord *);
+enum { HOT_BREAKS = -1 };
 
 /* Where it stands: MAKING only in the worker's hands. */
 typedef enum HotStage { HOT_MAKING, HOT_READY, HOT_FAILED } HotStage;

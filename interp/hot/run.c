@@ -167,6 +167,8 @@ HotEnd hot_run(Interp *in, const HotCode *code, HotCount *count, _Atomic int *nu
     variables_back(in, code, &record);
     if (exit == 0)
         return HOT_DONE;
+    if (exit == HOT_BREAKS)
+        return HOT_BROKE;
     if (count) {
         count->at = record.loops[0].at;
         count->left = (uint64_t)record.loops[0].left;

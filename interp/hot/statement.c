@@ -231,9 +231,16 @@ static void block_emit(Emit *e, const Exec *x)
         part(e, x, HOT_PART, i, statement, x->list[i]);
 }
 
+/* A `for` may run in parts, so whoever runs it has to know that it broke out. */
 static void break_emit(Emit *e, const Exec *x)
 {
     Around *a = e->around;
+    if (x->node->kind == ND_BREAK && a->counts && !a->up && !e->frame) {
+        store(e, word(e, HOT_BREAKS), e->exit_id);
+        jump(e, e->leave);
+        e->state.reached = false;
+        return;
+    }
     State *at = x->node->kind == ND_BREAK ? &a->at_out : &a->at_next;
     *at = state_join(at, &e->state);
     jump(e, x->node->kind == ND_BREAK ? a->out : a->next);

@@ -1,20 +1,26 @@
 #!/usr/bin/env python3
 """Random programs with loops, run by the evaluator alone (RICCI_JIT=0) and with machine code from
-the second iteration on (RICCI_JIT=now, by LLVM, and RICCI_JIT=quick): they must print the same, and
-end with the same error.
+the second iteration on (RICCI_JIT=now, by LLVM, and RICCI_JIT=quick, without and with a terminal): they
+must print the same, and end with the same error. So must those of tests/lang/hot, which run first.
 
 What they are made of is what machine code handles and what borders on it: ranges with every kind
 of step, conditions, ints near overflow, floats that are nan or infinite, variables that change
 kind, elements of tensors of several dtypes and layouts, small functions, errors in the middle.
 
-programs.py [--seed N] [--cases N] [--ricci PATH] [--jobs N] [--show N] [--keep FOLDER] [--ways now,quick]
+programs.py [--seed N] [--cases N] [--ricci PATH] [--jobs N] [--show N] [--keep FOLDER] [--ways now,quick,terminal]
 --show prints the program of a case and ends. Prints `N passed, N failed` last."""
 import argparse
+import fcntl
+import glob
 import os
 import random
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
+import threading
+import tty
 from concurrent.futures import ThreadPoolExecutor
 
 INTS = ["0", "1", "-1", "2", "3", "5", "7", "-3", "10", "100", "1_000_003", "4611686018427387904",
@@ -571,14 +577,36 @@ class Program:
         return "\n".join(self.lines) + "\n"
 
 
-def observe(ricci, path, jit, folder):
-    env = dict(os.environ, RICCI_JIT=jit)
+def observe(ricci, path, way, folder):
+    """What it printed. terminal: as by `quick`, where stderr is a terminal, so that loops show how far they are."""
+    env = dict(os.environ, RICCI_JIT="quick" if way == "terminal" else way, TERM="xterm", NO_COLOR="1")
+    errors, place = [], subprocess.PIPE
+    if way == "terminal":
+        screen, place = os.openpty()
+        tty.setraw(place)
+        fcntl.ioctl(place, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 2000, 0, 0))
+        reader = threading.Thread(target=read_all, args=(screen, errors))
+        reader.start()
     try:
-        r = subprocess.run([ricci, path], cwd=folder, env=env, stdin=subprocess.DEVNULL,
-                           capture_output=True, timeout=float(os.environ.get("SLOW", "20")))
+        r = subprocess.run([ricci, path], cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                           stderr=place, timeout=float(os.environ.get("SLOW", "20")))
     except subprocess.TimeoutExpired:
         return "it did not end"
-    return "%s--- stderr\n%s--- exit %d\n" % (r.stdout.decode("utf-8", "replace"), r.stderr.decode("utf-8", "replace"), r.returncode)
+    finally:
+        if way == "terminal":
+            os.close(place)
+            reader.join()
+    text = b"".join(errors) if way == "terminal" else r.stderr
+    return "%s--- stderr\n%s--- exit %d\n" % (r.stdout.decode("utf-8", "replace"), text.decode("utf-8", "replace"), r.returncode)
+
+
+def read_all(screen, parts):
+    try:
+        while part := os.read(screen, 65536):
+            parts.append(part)
+    except OSError:                      # nobody has the terminal open any more
+        pass
+    os.close(screen)
 
 
 def main():
@@ -589,7 +617,7 @@ def main():
     a.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     a.add_argument("--show", type=int)
     a.add_argument("--keep")
-    a.add_argument("--ways", default="now,quick")
+    a.add_argument("--ways", default="now,quick,terminal")
     a = a.parse_args()
     ricci = os.path.abspath(a.ricci)
     if a.show is not None:
@@ -598,10 +626,16 @@ def main():
     folder = a.keep or tempfile.mkdtemp()
     os.makedirs(folder, exist_ok=True)
 
+    def source(k):
+        if isinstance(k, int):
+            return Program(k).make()
+        with open(k) as f:
+            return f.read()
+
     def case(k):
-        name = "p%d.ric" % k
+        name = "p%d.ric" % k if isinstance(k, int) else os.path.basename(k)
         with open(os.path.join(folder, name), "w") as f:
-            f.write(Program(k).make())
+            f.write(source(k))
         want = got = observe(ricci, name, "0", folder)
         same, way = True, "0"
         for way in a.ways.split(",") if want != "it did not end" else []:
@@ -613,17 +647,18 @@ def main():
             os.unlink(os.path.join(folder, name))
         return k, want, got, same, way
 
+    known = sorted(glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lang/hot/*.ric")))
     passed = failed = 0
     clean = 0
     with ThreadPoolExecutor(a.jobs) as pool:
-        for k, want, got, same, way in pool.map(case, range(a.seed * 1000, a.seed * 1000 + a.cases)):
+        for k, want, got, same, way in pool.map(case, [*known, *range(a.seed * 1000, a.seed * 1000 + a.cases)]):
             passed += same
             clean += want.endswith("--- exit 0\n")
             if not same:
                 failed += 1
-                print("FAIL programs.py --show %d: RICCI_JIT=%s" % (k, way))
-                if failed <= 3:
-                    print(Program(k).make())
+                print("FAIL programs.py --show %s: RICCI_JIT=%s" % (k, way))
+                if failed <= 3 and k not in known:
+                    print(source(k))
                 w, g = want.split("\n"), got.split("\n")
                 for x, y in [(x, y) for x, y in zip(w + [""] * len(g), g + [""] * len(w)) if x != y][:6]:
                     print("    without machine code: %s\n    with it:              %s" % (x, y))
