@@ -224,6 +224,39 @@ void branches_emit(Emit *e, const Exec *x, EmitFn emit)
     end_of_branches(e, end, &all);
 }
 
+/* if c { n += 1 }: a sum without a branch, which the processor would have to guess. */
+static bool is_not(const Exec *c) { return c && c->node->kind == ND_NOT; }
+
+static bool counts_up(const Exec *x, int64_t *by)
+{
+    const Exec *c = is_not(x->a) ? x->a->a : x->a, *up = x->b;
+    bool plain = c && !x->c && c->eval != eval_raise && c->eval != eval_catch_flow &&
+                 (c->node->kind == ND_INDEX || c->node->kind == ND_NAME ||
+                  (c->node->kind == ND_COMPARE && c->node->count == 2));
+    return plain && (up->node->kind == ND_OPASSIGN || is_update(up)) && updates_variable(up) &&
+           up->op == TK_ADD && is_int_constant(up->a, by);
+}
+
+static void count_emit(Emit *e, const Exec *x)
+{
+    int64_t by = 0;
+    if (!counts_up(x, &by) || stands_for_another(e, x->b->sa)) {
+        unknown(e);
+        return;
+    }
+    uint32_t i = variable_of(e, NULL, x->b->sa);
+    bool turned = is_not(x->a);
+    Val c = expression(e, turned ? x->a->a : x->a), old = e->failed ? c : variable_read(e, i);
+    if (e->failed || c.kind != HK_BOOL || old.kind != HK_INT) {
+        unknown(e);
+        return;
+    }
+    Val more = { HK_INT, choose(e, c.v, word(e, turned ? 0 : by), word(e, turned ? by : 0)) };
+    Val sum = binary_emit(e, TK_ADD, old, more);
+    if (!e->failed)
+        variable_write(e, i, sum);
+}
+
 /* ---- statements ---- */
 static void block_emit(Emit *e, const Exec *x)
 {
@@ -265,7 +298,10 @@ static void statement_on_top(Emit *e, const Exec *x)
             leave_now(e);
         return;
     case ND_IF:
-        branches_emit(e, x, statement);
+        if (can(e, count_emit, x))
+            count_emit(e, x);
+        else
+            branches_emit(e, x, statement);
         return;
     case ND_WHILE:
         while_emit(e, x);
