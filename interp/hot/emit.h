@@ -5,7 +5,8 @@
 
 #include "interp/hot/code.h"
 
-enum { PATH_MOST = 64, EXITS_MOST = 400, WORK_MOST = 200000, PROVEN_MOST = 32, FRAMES_MOST = 16 };
+enum { PATH_MOST = 64, EXITS_MOST = 400, WORK_MOST = 200000, PROVEN_MOST = 32, FRAMES_MOST = 16,
+       SELF_CALLS = 3 };
 
 /* A value while code is made. v: an i64, a double or an i1; of a number the double that it is as a
  * float, so of an f32. HK_NOTHING: machine code cannot have it. */
@@ -92,6 +93,8 @@ typedef struct Emit {
     /* of a function that is compiled by itself, and may call itself: fn NULL for a loop */
     struct {
         const Function *fn;
+        const Exec *calls[SELF_CALLS + 1];       /* of itself, one more: too many */
+        uint32_t call_count;
         uint8_t kinds[HOT_PARAMETERS], result;
         LlValue function, depth;
         LlType type, pair;

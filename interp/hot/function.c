@@ -9,11 +9,11 @@ enum { RESULT = 1 << 30 };                   /* the slot of a function's value *
 static uint32_t result_of(Emit *e) { return variable_of(e, NULL, RESULT); }
 
 /* Of the same call in the same place, however often it is walked over. 0: there are too many, or it
- * calls itself. */
+ * calls itself, but for the one function that is compiled by itself. */
 static uint32_t frame_of(Emit *e, const Exec *site, const Function *fn)
 {
     uint32_t i = 1;
-    for (uint32_t up = e->frame; up; up = e->frames[up].up)
+    for (uint32_t up = e->frame; up && fn != e->self.fn; up = e->frames[up].up)
         if (e->frames[up].fn->code == fn->code)
             return 0;
     while (i <= e->frame_count && (e->frames[i].site != site || e->frames[i].up != e->frame ||
@@ -124,12 +124,51 @@ static Val call_self(Emit *e, const Exec *x)
     if (e->dry)
         return (Val){ (HotKind)e->self.result };
     const Llvm *ll = e->d.ll;
-    args[1] = op2(e, LL_SUB, e->self.depth, word(e, 1));
+    args[1] = op2(e, LL_SUB, e->self.depth, word(e, e->frame > 1 ? 2 : 1));
     LlValue both = ll->BuildCall2(e->d.builder, e->self.type, e->self.function, args, x->count + 2,
                                   "");
     LlValue done = ll->BuildExtractValue(e->d.builder, both, 1, "");
     guard(e, op2(e, LL_XOR, done, ll->ConstInt(e->flag, 1, false)));
     return (Val){ (HotKind)e->self.result, ll->BuildExtractValue(e->d.builder, both, 0, "") };
+}
+
+static uint32_t nodes_of(const Node *n, uint32_t most)
+{
+    uint32_t count = 1;
+    for (int k = 0; k < 3 && count < most; k++) {
+        const Node *part = k == 0 ? n->a : k == 1 ? n->b : n->c;
+        count += part ? nodes_of(part, most - count) : 0;
+    }
+    for (uint32_t i = 0; i < n->count && count < most; i++)
+        count += n->list[i] ? nodes_of(n->list[i], most - count) : 0;
+    return count;
+}
+
+/* Its calls of itself become part of it, once: half the calls and fewer are left. Of small functions
+ * that have few of them, when it is known what they give. */
+static bool part_of_itself(Emit *e, const Exec *x)
+{
+    enum { SLOTS_MOST = 8, NODES_MOST = 80 };
+    const FnCode *code = e->self.fn->code;
+    uint32_t k = 0;
+    if (e->frame != 1 || e->around || code->slots > SLOTS_MOST ||
+        nodes_of(code->node, NODES_MOST + 1) > NODES_MOST)
+        return false;
+    while (k < e->self.call_count && e->self.calls[k] != x)
+        k++;
+    if (k == e->self.call_count && k <= SELF_CALLS) {
+        e->self.calls[e->self.call_count++] = x;
+        e->grew = true;
+    }
+    return e->self.call_count <= SELF_CALLS && e->self.result != HK_NOTHING;
+}
+
+static bool as_itself(const Emit *e, const Exec *x, const Frame *f, const Val *values)
+{
+    bool same = true;
+    for (uint32_t i = 0; i < x->count; i++)
+        same &= !f->same[i].is && values[i].kind == e->self.kinds[i];
+    return same;
 }
 
 void function_emit(Emit *e)
@@ -164,15 +203,16 @@ Val call_function(Emit *e, const Exec *x, const Function *fn)
     const FnCode *code = e->scoped ? fn->code->scoped : fn->code;
     Val values[HOT_PARAMETERS];
     uint32_t frame, caller = e->frame;
+    bool itself = fn == e->self.fn;
     if (!code || x->count != code->exact || x->count > HOT_PARAMETERS ||
         code->node->kind == ND_TEST || code->body->eval == eval_catch_flow)
         return unknown(e);
-    if (fn == e->self.fn)
+    if (itself && !part_of_itself(e, x))
         return call_self(e, x);
     if (!(frame = frame_of(e, x, fn)))
         return unknown(e);
     Frame *f = &e->frames[frame];
-    if (!arguments_emit(e, x, f, values))
+    if (!arguments_emit(e, x, f, values) || (itself && !as_itself(e, x, f, values)))
         return unknown(e);
     frame_begin(e, frame, x, values);
     f->end = block_new(e, "returned");
@@ -191,5 +231,5 @@ Val call_function(Emit *e, const Exec *x, const Function *fn)
     }
     Val v = variable_read(e, result_of(e));
     e->frame = caller;
-    return e->failed ? unknown(e) : v;
+    return e->failed || (itself && v.kind != e->self.result) ? unknown(e) : v;
 }
