@@ -5,6 +5,7 @@
  * runs on its own thread alone. */
 #include "core/memory/pool.h"
 #include "core/base/mem.h"
+#include "core/system/forks.h"
 #include "core/memory/progress.h"
 #include "core/system/held_signals.h"
 
@@ -30,7 +31,7 @@ struct Pool {
     cpu_set_t allowed;            /* where this process may run */
     int apart;                    /* the CPU that workers stay away from; -1: none yet */
     bool busy;                    /* only the caller's thread reads and writes it */
-    unsigned process;             /* whose threads the workers are: forks */
+    unsigned process;             /* whose threads the workers are: forks_seen */
     pthread_mutex_t lock;
     pthread_cond_t wake, done;
     _Atomic uint64_t job;         /* number of the newest job */
@@ -61,18 +62,8 @@ static int count_threads(void) {
     return n < 1 ? 1 : n > THREADS_MAX ? THREADS_MAX : (int)n;
 }
 
-/* A child of fork() has none of its parent's threads, and finds locks as they happened to be. So a
- * pool that was made before the fork is forgotten there; what is left of it is memory. */
-static atomic_uint forks;
-static pthread_once_t watched = PTHREAD_ONCE_INIT;
-
-static void forked(void) { atomic_fetch_add(&forks, 1); }
-static void watch_forks(void) { pthread_atfork(NULL, NULL, forked); }
-
-static bool of_this_process(const Pool *pool)
-{
-    return pool->process == atomic_load_explicit(&forks, memory_order_relaxed);
-}
+/* A pool that was made before a fork is forgotten in the child; what is left of it is memory. */
+static bool of_this_process(const Pool *pool) { return pool->process == forks_seen(); }
 
 static void pool_forget(Ctx *ctx)
 {
@@ -84,13 +75,12 @@ static void pool_forget(Ctx *ctx)
 static Pool *pool_get(Ctx *ctx) {
     if (ctx->pool && !of_this_process(ctx->pool)) pool_forget(ctx);
     if (ctx->pool) return ctx->pool;
-    pthread_once(&watched, watch_forks);
     Pool *pool = mem_try_alloc(ctx, sizeof *pool);
     if (!pool) return NULL;
     memset(pool, 0, sizeof *pool);
     pool->threads = count_threads();
     pool->apart = -1;
-    pool->process = atomic_load(&forks);
+    pool->process = forks_seen();
     if (sched_getaffinity(0, sizeof pool->allowed, &pool->allowed) != 0) CPU_ZERO(&pool->allowed);
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wake, NULL);

@@ -3,16 +3,16 @@
 #include "interp/hot/code.h"
 
 #include "core/base/mem.h"
+#include "core/system/forks.h"
 #include "core/system/held_signals.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
-#include <unistd.h>
 
 struct HotWorker {
     pthread_t thread;
-    pid_t process;                     /* whose thread it is: a child of a fork has none */
+    unsigned process;                  /* whose thread it is: forks_seen */
     pthread_mutex_t lock;
     pthread_cond_t wake, done;
     HotCode *first, *last;             /* that wait */
@@ -109,7 +109,7 @@ HotWorker *worker_new(Ctx *c)
     sigset_t before;
     if (!w)
         return NULL;
-    *w = (HotWorker){ .process = getpid() };
+    *w = (HotWorker){ .process = forks_seen() };
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->wake, NULL);
     pthread_cond_init(&w->done, NULL);
@@ -123,7 +123,7 @@ HotWorker *worker_new(Ctx *c)
 }
 
 /* In a child of a fork nobody works, and the lock may be held for ever. */
-static bool is_there(const HotWorker *w) { return w->process == getpid(); }
+static bool is_there(const HotWorker *w) { return w->process == forks_seen(); }
 
 void worker_free(Ctx *c, HotWorker *w)
 {
