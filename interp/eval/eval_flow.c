@@ -361,8 +361,8 @@ static __attribute__((noinline)) bool range_hot(Interp *in, const Exec *x, int64
     HotEnd end = in->hot->loop(in, x, x->data, &count, &left);
     if (end == HOT_MISS)
         return false;
-    *i = end == HOT_DONE ? (int64_t)((uint64_t)*i + (part - 1) * (uint64_t)step) : count.at;
-    *n = rest + (end == HOT_DONE ? 1 : count.left);
+    *i = end == HOT_DONE ? (int64_t)((uint64_t)count.at - (uint64_t)step) : count.at;
+    *n = rest + count.left + (end == HOT_DONE);
     *s = end == HOT_DONE ? LOOP_NEXT : end == HOT_BROKE ? LOOP_BREAK : loop_after(in, x, left);
     return true;
 }
@@ -404,7 +404,7 @@ static __attribute__((noinline)) bool each_hot(Interp *in, const Exec *x, Each *
     HotEnd end = part > 0 ? in->hot->loop(in, x, x->data, &count, &v) : HOT_MISS;
     if (end == HOT_MISS)
         return false;
-    it->at = end == HOT_DONE ? it->at + part : count.at + 1;
+    it->at = count.at + (end != HOT_DONE);
     *s = end == HOT_DONE ? LOOP_NEXT : end == HOT_BROKE ? LOOP_BREAK : loop_after(in, x, v);
     return true;
 }

@@ -20,9 +20,11 @@ enum {
     SOON = 64,             /* and whether what is being made is ready */
     MISSES = 4,            /* so many kinds of values have code of their own */
     TRIES = 64,            /* entries after which it is asked whether code pays, */
-    SAMPLE = 16            /* of those behind them one in so many is measured */
+    SAMPLE = 16,           /* of those behind them one in so many is measured */
+    PARTS = 8              /* a part is so many times the one before it, as long as that is brief */
 };
 #define PAYS 1e-6          /* seconds that an entry lasts then */
+#define BRIEF 10e-3        /* seconds without a thread that nudges */
 /* Seconds in quick code after which LLVM is worth it: what opening it and one compilation take, and
  * what a compilation takes once it is open. */
 #define LONG 40e-3
@@ -189,6 +191,37 @@ static _Atomic int *nudge_of(Interp *in, const HotSite *s)
     return nudge;
 }
 
+/* A thread costs more than many a loop: as long as there is none to nudge it, code runs in parts,
+ * and what is over soon is over before there is one. */
+static HotEnd run_in_parts(Interp *in, HotCode *code, HotCount *count, Value *left)
+{
+    uint64_t part = 1, whole = count->left;
+    double began = now(), ends = began;
+    HotEnd end = HOT_DONE;
+    while (end == HOT_DONE && count->left && ends - began < BRIEF) {
+        uint64_t rest = count->left > part ? count->left - part : 0;
+        double last = ends;
+        count->left -= rest;
+        end = hot_run(in, code, count, NULL, left);
+        count->left += rest;
+        ends = now();
+        if (ends - last < BRIEF / PARTS)
+            part *= PARTS;
+    }
+    return end == HOT_MISS && count->left < whole ? HOT_DONE : end;
+}
+
+static HotEnd run(Interp *in, HotSite *s, HotCount *count, Value *left)
+{
+    HotCode *code = s->code;             /* the chunk's: what it runs may put another in place */
+    if (count && !in->hot_worker && code->seconds < BRIEF) {
+        HotEnd end = run_in_parts(in, code, count, left);
+        if (end != HOT_DONE || !count->left || s->code != code)
+            return end;
+    }
+    return hot_run(in, code, count, nudge_of(in, s), left);
+}
+
 static HotEnd hot_loop(Interp *in, const Exec *x, HotSite *s, HotCount *count, Value *left)
 {
     *left = v_none();
@@ -202,7 +235,7 @@ static HotEnd hot_loop(Interp *in, const Exec *x, HotSite *s, HotCount *count, V
     bool clock = measured(s);
     double start = clock ? now() : 0;
     in->at = x;                          /* for want of memory, when a tensor is unshared */
-    HotEnd end = hot_run(in, code, count, nudge_of(in, s), left);
+    HotEnd end = run(in, s, count, left);
     code->entries++;
     if (end == HOT_MISS)
         miss(s);

@@ -165,6 +165,10 @@ HotEnd hot_run(Interp *in, const HotCode *code, HotCount *count, _Atomic int *nu
     if (in->scope)
         in->scope->flags.inexact += (uint64_t)record.inexact;
     variables_back(in, code, &record);
+    if (exit == 0 && count) {
+        count->at = (int64_t)((uint64_t)count->at + count->left * (uint64_t)count->step);
+        count->left = 0;
+    }
     if (exit == 0)
         return HOT_DONE;
     if (exit == HOT_BREAKS)

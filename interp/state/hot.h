@@ -27,7 +27,7 @@ typedef struct HotCount {
 
 typedef enum HotEnd {
     HOT_MISS,              /* there is no code, or not for what variables hold: nothing happened */
-    HOT_DONE,              /* so many iterations as there were; `while`: the loop is over */
+    HOT_DONE,              /* a `for` is where the count says; `while`: the loop is over */
     HOT_BROKE,             /* `break`: a `for` is over, however many there were */
     HOT_LEFT               /* in an iteration, of `for` the one in the count */
 } HotEnd;
