@@ -1,3 +1,4 @@
+/* A counter that pthread_atfork moves on. */
 #include "core/system/forks.h"
 
 #include <pthread.h>

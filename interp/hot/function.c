@@ -144,7 +144,7 @@ static uint32_t nodes_of(const Node *n, uint32_t most)
     return count;
 }
 
-/* Its calls of itself become part of it, once: half the calls and fewer are left. Of small functions
+/* Its calls of itself become part of it, once: half of them are left, or fewer. Of small functions
  * that have few of them, when it is known what they give. */
 static bool part_of_itself(Emit *e, const Exec *x)
 {

@@ -27,12 +27,12 @@ ok "calls that ask the locale" "$(awk -f tests/tools/locale.awk $(find core lexe
 # error that says there is no memory; the locale object (c_locale); where the stack of a thread is; what signal handlers need
 # (native_fault); and BLAS's entries, with the context that LAPACK, which knows none, may raise into
 # (blas_stop); the folders that were looked through for leftovers (fd); how often the process
-# was forked (pool); the groups of this process, which a forked child closes, and what was found to
+# was forked (forks); the groups of this process, which a forked child closes, and what was found to
 # start them (group, group_launch), and what a signal told (keeper); how fast this machine was
 # measured to be (rates, contract_pair_model), read once.
 ok "mutable globals" "$(grep -rnE '^ *(static|_Thread_local) [^(]*(;|=)' core lexer parser kernels interp builtins --include='*.[chl]' |
     grep -vE '\bconst\b|static inline|_Atomic\(void \*\) slot|^interp/life\.c:.*_Thread_local .*known' |
-    grep -vE '^(interp/(program/main\.c|native/native_fault\.c|session/)|kernels/[a-z]*/(blas|blas_room|blas_stop|lapacke|suitesparse|suitesparse_heap|llvm|cpu|fft|ew_sleef|gmp|mpfr|flint|arb|dnnl|opencl_load|opencl_probe|cuda_load|dtype|group|group_launch|keeper|rates|contract_pair_model)\.c:|builtins/pictures/picture_cairo\.c|core/[a-z]*/(error|fd|mapping|c_locale|pool)\.c:)')"
+    grep -vE '^(interp/(program/main\.c|native/native_fault\.c|session/)|kernels/[a-z]*/(blas|blas_room|blas_stop|lapacke|suitesparse|suitesparse_heap|llvm|cpu|fft|ew_sleef|gmp|mpfr|flint|arb|dnnl|opencl_load|opencl_probe|cuda_load|dtype|group|group_launch|keeper|rates|contract_pair_model)\.c:|builtins/pictures/picture_cairo\.c|core/[a-z]*/(error|fd|mapping|c_locale|forks)\.c:)')"
 ok "generated files in git" "$(git ls-files 2>/dev/null | grep -E '^build/|\.o$|\.tab\.|lex\.yy')"
 ok "absolute machine paths" "$(git grep -nE '(^|[^A-Za-z0-9_.])/(work|root|home)/' -- . 2>/dev/null | grep -v 'tests/tools/lint.sh')"
 ok "TODO left behind" "$(grep -rnwE 'TODO|FIXME|XXX' core lexer parser kernels interp builtins stdlib examples)"
