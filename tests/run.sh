@@ -9,7 +9,8 @@ set -u
 cd "$(dirname "$0")/.."
 CHECK="unit golden cli,lint,docs,oracle,precision/repl,errors,locale examples stdlib residual devices native
        install,python/jupyter,crash attack scale lazy_quick mpi"
-DEEP="matrix twins without lazy asan sweep hostile tsan interrupts jit seeds deep_locale deep_attack deep_crash deep_python deep_jupyter mpi_deep fuzz"
+DEEP="matrix twins without lazy asan sweep hostile tsan interrupts jit seeds deep_locale deep_attack deep_crash deep_python deep_jupyter
+      mpi_deep/fuzz"
 RICCI=${RICCI:-$PWD/build/ricci}
 BUILD=${BUILD:-build}
 MAKE=${MAKE:-make}
@@ -70,7 +71,8 @@ build() {           # ARGUMENT…: of make
 # Runs `COMMAND … k jobs` for every k < jobs at the same time; each has a folder of its own. Their
 # failures are shown and their counts added.
 shared() {          # COMMAND ARGUMENT…
-    local k p f part
+    local k p f part taken=$work/taken
+    rm -rf "$taken"; mkdir -p "$taken"
     for ((k = 0; k < jobs; k++)); do
         part=$work/part.$k
         mkdir -p "$part"
@@ -83,6 +85,15 @@ shared() {          # COMMAND ARGUMENT…
         passed=$((passed + p)) failed=$((failed + f))
         rm -rf "$work/part.$k"
     done
+}
+
+# Of things that the parts share, each takes what comes next as soon as it is free: true for the first who asks.
+take() {            # THING
+    local first
+    set -o noclobber
+    { : >"$taken/${1//\//:}"; } 2>/dev/null; first=$?
+    set +o noclobber
+    return $first
 }
 
 # Suites that use one core each, at the same time: every LIST (a,b,c) is run in its order.
@@ -127,11 +138,11 @@ golden_file() {     # BINARY LABEL FILE
     observe "$1" "$3" "$work/observed"
     as_written "$2" "$3"
 }
-golden_part() {     # BINARY LABEL PART PARTS
+golden_part() {     # BINARY LABEL
     local file
     while IFS= read -r file; do
-        golden_file "$1" "$2" "$file"
-    done < <(find tests/lang tests/errors tests/regress -name '*.ric' ! -path '*/lib/*' ! -path "${without:-}" 2>/dev/null | LC_ALL=C sort | awk "NR % $4 == $3")
+        take "$file" && golden_file "$1" "$2" "$file"
+    done < <(find tests/lang tests/errors tests/regress -name '*.ric' ! -path '*/lib/*' ! -path "${without:-}" 2>/dev/null | LC_ALL=C sort)
 }
 golden() {          # BINARY LABEL
     without=
@@ -141,9 +152,10 @@ golden() {          # BINARY LABEL
     fi
     shared golden_part "$@"
 }
-units_part() {      # FOLDER LABEL PART PARTS
+units_part() {      # FOLDER LABEL; the longest sources first
     local unit
-    for unit in $(ls tests/unit/*.c | awk "NR % $4 == $3"); do
+    for unit in $(ls -S tests/unit/*.c); do
+        take "$unit" || continue
         unit=$(basename "$unit" .c)
         plain_kernels timeout "${LIMIT:-120}" "$1/$unit" </dev/null >"$work/log" 2>&1
         count "unit $unit$2" "$work/log" $?

@@ -50,8 +50,8 @@ suite_matrix() {
     build "$BUILD/stub/rounding/libopenblas.so.0" && shared matrix_part
 }
 # As many rows at a time as there are cores, each on one of them but for its threads.
-matrix_part() {     # PART PARTS
-    local part=$1 parts=$2 at=0 jobs=1
+matrix_part() {
+    local at=0 jobs=1
     row "" suite_golden OPENBLAS_CORETYPE=Prescott
     row "avx" suite_golden OPENBLAS_CORETYPE=Sandybridge
     row "" suite_golden RICCI_LAPACKE=0
@@ -61,7 +61,7 @@ matrix_part() {     # PART PARTS
     row "" suite_golden RICCI_THREADS=4 OPENBLAS_NUM_THREADS=4
     rounding
 }
-mine() { [ $((at++ % parts)) = "$part" ]; }
+mine() { take $((at++)); }
 row() {             # FLAGS SUITE NAME=VALUE…
     local why
     mine || return
@@ -126,19 +126,22 @@ other() {           # MODE
     if diff -u examples/embed.out "$work/log" >"$work/diff"; then pass; else fail "examples/embed.c $1" "$work/diff"; fi
     shared other_part "$1"
 }
-other_part() {      # MODE PART PARTS: the command line beside the others
-    if [ "$2" = 0 ]; then LIMIT=900 script "cli $1" tests/cli.sh; fi
-    [ "$2" = $(($3 - 1)) ] || return
-    [ "$1" = hostile ] || suite_docs            # they name the kernels that a reader's build takes
-    suite_stdlib
-    # helps that were pasted: the address sanitizer takes its time to start, a third of them will do
+other_part() {      # MODE
+    take cli && LIMIT=900 script "cli $1" tests/cli.sh
+    take helps && helps "$1"
+    take stdlib && suite_stdlib
+    # they name the kernels that a reader's build takes
+    [ "$1" != hostile ] && take docs && suite_docs
+    take oracle && oracle " $1" "$SEED" 400
+    take precision && precision " $1" "$SEED" 200 12
+}
+# That were pasted: the address sanitizer takes its time to start, a third of them will do.
+helps() {           # MODE
     if [ "$1" = asan ]; then
         script "fixes asan" tests/tools/fixes.py "$RICCI" $(ls tests/errors/*.ric | awk -F'[/.]' 'NR % 3 == 0 { print $3 }')
     else
         suite_errors
     fi
-    oracle " $1" "$SEED" 400
-    precision " $1" "$SEED" 200 12
 }
 suite_asan() { LIMIT=300 other asan; }
 # Every golden program inside a lazy block, also where invariants are asserted.
@@ -164,13 +167,13 @@ suite_tsan() {
     built tsan $(printf "$BUILD/tsan/unit/%s " $TSAN_UNITS) || return
     under RICCI_THREADS=4 shared tsan_part "$PWD/$BUILD/tsan"
 }
-tsan_part() {       # PLACE PART PARTS
+tsan_part() {       # PLACE
     local unit file
-    for unit in $(printf '%s\n' $TSAN_UNITS | awk "NR % $3 == $2"); do
-        LIMIT=300 counted "unit $unit tsan" "$1/unit/$unit"
+    for unit in $TSAN_UNITS; do
+        take "$unit" && LIMIT=300 counted "unit $unit tsan" "$1/unit/$unit"
     done
-    for file in $(ls tests/lang/fuse/*.ric tests/lang/reduce/*.ric tests/lang/index*/*.ric tests/lang/linalg/*.ric | awk "NR % $3 == $2"); do
-        LIMIT=120 golden_file "$1/ricci" tsan "$file"
+    for file in tests/lang/fuse/*.ric tests/lang/reduce/*.ric tests/lang/index*/*.ric tests/lang/linalg/*.ric; do
+        take "$file" && LIMIT=120 golden_file "$1/ricci" tsan "$file"
     done
 }
 suite_interrupts() {
@@ -206,9 +209,10 @@ suite_fuzz() {
     built asan || return
     shared fuzz_part "$PWD/$BUILD/asan/ricci"
 }
-fuzz_part() {       # BINARY PART PARTS
+fuzz_part() {       # BINARY
     local file seconds=${FUZZ_SECONDS:-40} seed=${FUZZ_SEED:-1}
-    for file in $(grep -l '__main__' tests/fuzz/*.py | awk "NR % $3 == $2"); do
+    for file in $(grep -l '__main__' tests/fuzz/*.py); do
+        take "$file" || continue
         RICCI=$1 LIMIT=$((seconds + 300)) script "$file, seed $seed" "$file" --seconds "$seconds" --seed "$seed"
     done
 }
