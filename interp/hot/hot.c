@@ -21,7 +21,8 @@ enum {
     MISSES = 4,            /* so many kinds of values have code of their own */
     TRIES = 64,            /* entries after which it is asked whether code pays, */
     SAMPLE = 16,           /* of those behind them one in so many is measured */
-    PARTS = 8              /* a part is so many times the one before it, as long as that is brief */
+    PARTS = 8,             /* a part is so many times the one before it, as long as that is brief, */
+    AT_ONCE = 64           /* and the first so many iterations, where it is not the first entry */
 };
 #define PAYS 1e-6          /* seconds that an entry lasts then */
 #define BRIEF 10e-3        /* seconds without a thread that nudges */
@@ -195,7 +196,9 @@ static _Atomic int *nudge_of(Interp *in, const HotSite *s)
  * and what is over soon is over before there is one. */
 static HotEnd run_in_parts(Interp *in, HotCode *code, HotCount *count, Value *left)
 {
-    uint64_t part = 1, whole = count->left;
+    uint64_t part = code->entries ? AT_ONCE : 1, whole = count->left;
+    if (whole <= part)
+        return hot_run(in, code, count, NULL, left);
     double began = now(), ends = began;
     HotEnd end = HOT_DONE;
     while (end == HOT_DONE && count->left && ends - began < BRIEF) {
