@@ -349,13 +349,20 @@ static uint64_t range_count(int64_t start, int64_t stop, int64_t step)
     return start <= stop ? 0 : ((uint64_t)start - (uint64_t)stop - 1) / (0 - (uint64_t)step) + 1;
 }
 
+/* Of so many iterations, before somebody who looks is told. */
+static uint64_t share_of(uint64_t n)
+{
+    enum { SHARES = 4096, LEAST = 256 };
+    uint64_t share = n / SHARES > LEAST ? n / SHARES : LEAST;
+    return share < n ? share : n;
+}
+
 /* Machine code runs iterations from *i on, so many at a time that somebody who looks sees them go
  * on: *i and *n are the one that it ended in then. false: it ran none. */
 static __attribute__((noinline)) bool range_hot(Interp *in, const Exec *x, int64_t *i, int64_t step,
                                                 uint64_t *n, bool heard, LoopStep *s)
 {
-    enum { SHARE = 256 };
-    uint64_t part = heard && *n > SHARE ? *n / SHARE : *n, rest = *n - part;
+    uint64_t part = heard ? share_of(*n) : *n, rest = *n - part;
     HotCount count = { *i, step, part, v_undef() };
     Value left;
     HotEnd end = in->hot->loop(in, x, x->data, &count, &left);
@@ -393,8 +400,9 @@ static inline __attribute__((always_inline)) Value range_loop(Interp *in, const 
 static __attribute__((noinline)) bool each_hot(Interp *in, const Exec *x, Each *it, bool heard,
                                                LoopStep *s)
 {
-    enum { SHARE = 256, NOT_SOON = 1 << 20 };
-    int64_t left = it->count - it->at, part = heard && left > SHARE ? left / SHARE : left;
+    enum { NOT_SOON = 1 << 20 };
+    int64_t left = it->count - it->at;
+    int64_t part = heard && left > 0 ? (int64_t)share_of((uint64_t)left) : left;
     HotCount count = { it->at, 1, (uint64_t)part, it->over };
     Value v;
     if (x->c->op != TG_SLOT || it->over.tag != V_TENSOR || it->over.tensor->rank != 1) {
