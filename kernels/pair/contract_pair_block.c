@@ -10,9 +10,9 @@
 
 /* Bytes of A's and B's packed blocks: half of a second-level cache, a part of the third. */
 enum { A_BYTES = 256 << 10, B_BYTES = 4 << 20, DEPTH = 256, DEPTH_MOST = 384, LINE = 64 };
-/* Where B is narrow: bytes of all of it and of a block of C, and the depth of a block of A that
- * is read along its rows, so that those are long. */
-enum { NARROW_B = 512 << 10, NARROW_C = 160 << 10, NARROW_DEPTH = 60 };
+/* Where B is narrow: bytes of all of it and of a block of C; and where it is smaller still, the
+ * depth of a block of A that is read along its rows, so that those are long. */
+enum { NARROW_B = 2 << 20, NARROW_C = 160 << 10, SMALL_B = 512 << 10, NARROW_DEPTH = 60 };
 /* Multiply-adds of f64 below which a second worker costs more than it gives. */
 static const double SPLIT_WORK = 1.0e6;
 
@@ -181,7 +181,7 @@ int64_t pair_block_plan(Ctx *ctx, PairProduct *p)
     int64_t pairs = p->kernel->pairs;
     p->kc = k * parts <= DEPTH_MOST * pairs ? k : even_block(k, DEPTH * pairs / parts, 4, 1);
     bool narrow = is_narrow(p, element);
-    if (narrow && along(&p->group[PAIR_M]) && k > NARROW_DEPTH)
+    if (narrow && n * k * element <= SMALL_B && along(&p->group[PAIR_M]) && k > NARROW_DEPTH)
         p->kc = even_block(k, NARROW_DEPTH / parts, 4, 1);
     p->kb = narrow ? k : p->kc;
     int64_t deep = cells(p, p->kc);

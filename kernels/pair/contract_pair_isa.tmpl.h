@@ -37,6 +37,31 @@ static inline void stream_d(double *to, Vec_d x)
 #endif
 }
 
+/* Lanes [begin, end) alone. Slow by AVX2, which is not asked. */
+static inline void store_some_s(float *to, Vec_s x, int64_t begin, int64_t end)
+{
+#if defined(__AVX512F__)
+    _mm512_mask_storeu_ps(to, (__mmask16)((1u << end) - (1u << begin)), (__m512)x);
+#else
+    memcpy(to + begin, (float *)&x + begin, (size_t)(end - begin) * sizeof *to);
+#endif
+}
+
+static inline void store_some_d(double *to, Vec_d x, int64_t begin, int64_t end)
+{
+#if defined(__AVX512F__)
+    _mm512_mask_storeu_pd(to, (__mmask8)((1u << end) - (1u << begin)), (__m512d)x);
+#else
+    memcpy(to + begin, (double *)&x + begin, (size_t)(end - begin) * sizeof *to);
+#endif
+}
+
+#if defined(__AVX512F__)
+#define STORES_SOME true
+#else
+#define STORES_SOME false
+#endif
+
 #define GLUE2(a, b) a##_##b
 #define GLUE(a, b) GLUE2(a, b)
 

@@ -243,10 +243,29 @@ static void FN(pack_b)(const PairPack *p)
 typedef struct RN(Place) {
     T *column[NR];
     int64_t half;
-    bool add, stream, local;            /* local: a buffer that is in the cache */
+    bool add, stream, local;            /* local: a buffer that is in the cache, … */
+    /* … where runs of `pitch` reals are side by side as C holds them: of each half `take` lanes of
+     * the first column belong at run[h][0], the others at run[h][1], or nowhere; or pitch is 0 */
+    int64_t pitch, take[2];
+    T *run[2][2];
     const T *ahead;                     /* NULL, or what is fetched on the way, … */
     const int64_t *at;                  /* … from it on, for each real of depth */
 } RN(Place);
+
+static inline __attribute__((always_inline)) void RN(store_runs)(const RN(Place) *c, V (*sum)[2],
+                                                                 int columns)
+{
+    for (int h = 0; h < 2; h++)
+        for (int part = 0; part < 2; part++) {
+            int64_t begin = part ? c->take[h] : 0, end = part ? LANES : c->take[h];
+            T *to = c->run[h][part];
+            if (!to || begin == end)
+                continue;
+#pragma GCC unroll 16
+            for (int j = 0; j < columns; j++)
+                RN(store_some)(to + j * c->pitch, sum[j][h], begin, end);
+        }
+}
 
 /* `columns` columns of two vectors (+)= panel of A times panel of B; depth counts reals.
  * `columns` is a constant in every call. */
@@ -271,6 +290,10 @@ static inline __attribute__((always_inline)) void RN(panel)(int64_t depth, const
             sum[j][0] = RN(fma)(low, x, sum[j][0]);
             sum[j][1] = RN(fma)(high, x, sum[j][1]);
         }
+    }
+    if (STORES_SOME && c->pitch) {
+        RN(store_runs)(c, sum, columns);
+        return;
     }
     if (c->stream) {
 #pragma GCC unroll 16
@@ -351,6 +374,7 @@ static inline bool FN(in_halves)(const int64_t *row)
 /* Rows of a strip that follow each other in C: those from first[q] to first[q + 1]. */
 typedef struct FN(Strip) {
     int64_t panels, pieces, first[STRIP_PIECES + 2];
+    int64_t even;                       /* rows of every piece, a vector's or more, or 0 */
 } FN(Strip);
 
 /* The panels from row `i` on, at most STRIP, whose pieces are not too short: they go out past the
@@ -379,6 +403,10 @@ static void FN(strip)(const PairTile *t, int64_t i, FN(Strip) *s)
     while (s->pieces && s->first[s->pieces - 1] >= s->panels * MR)
         s->pieces--;
     s->first[s->pieces] = left < s->panels * MR ? left : s->panels * MR;
+    s->even = STORES_SOME && s->pieces > 1 && s->first[1] * PARTS >= LANES ? s->first[1] : 0;
+    for (int64_t q = 1; q < s->pieces && s->even; q++)
+        if (s->first[q + 1] - s->first[q] != s->even)
+            s->even = 0;
 }
 
 /* Past the cache, but for the ends that fill no line. */
@@ -426,6 +454,29 @@ static void FN(emit_piece)(const PairTile *t, T (*from)[STRIP * 2 * LANES], cons
     }
 }
 
+/* Where the two halves of a strip's panel q go in runs that lie in the buffer as C holds them. */
+static void FN(runs_of_panel)(RN(Place) *place, const FN(Strip) *s, T *buffer, int64_t columns,
+                              int64_t q)
+{
+    int64_t n = s->even * PARTS;
+    place->pitch = n;
+    for (int h = 0; h < 2; h++) {
+        int64_t row = (2 * q + h) * LANES, piece = row / n, at = row % n;
+        place->take[h] = n - at < LANES ? n - at : LANES;
+        place->run[h][0] = piece < s->pieces ? buffer + piece * columns * n + at : NULL;
+        place->run[h][1] = piece + 1 < s->pieces ?
+                           buffer + (piece + 1) * columns * n - place->take[h] : NULL;
+    }
+}
+
+static bool FN(side_columns)(const int64_t *column, int64_t columns, int64_t n)
+{
+    for (int64_t l = 1; l < columns; l++)
+        if (column[l] - column[l - 1] != n)
+            return false;
+    return true;
+}
+
 /* Writes a strip by way of a buffer. */
 static void FN(tile_strip)(const PairTile *t, const FN(Strip) *s, const T *a, const T *b,
                            int64_t i, int64_t j)
@@ -433,9 +484,12 @@ static void FN(tile_strip)(const PairTile *t, const FN(Strip) *s, const T *a, co
     /* one column more: a piece is copied by vectors, the last of which may reach past its end */
     T buffer[NR + 1][STRIP * 2 * LANES] __attribute__((aligned(64)));
     int64_t columns = t->n - j < NR ? t->n - j : NR;
+    bool even = s->even && FN(side_columns)(t->column + j, columns, s->even);
     for (int64_t q = 0; q < s->panels; q++, a += A_STEP * t->depth) {
         RN(Place) place = { .half = LANES, .local = true, .ahead = FN(ahead)(t),
                             .at = t->ahead ? t->ahead->at : NULL };
+        if (even)
+            FN(runs_of_panel)(&place, s, buffer[0], columns, q);
         for (int l = 0; l < NR; l++)
             place.column[l] = buffer[l] + q * 2 * LANES;
         if (columns == NR)
@@ -443,9 +497,14 @@ static void FN(tile_strip)(const PairTile *t, const FN(Strip) *s, const T *a, co
         else
             RN(panels)(t->depth * PARTS, a, b, &place, (int)columns);
     }
+    int64_t run = s->even * PARTS * columns;
     for (int64_t q = 0; q < s->pieces; q++)
-        FN(emit_piece)(t, buffer, t->column + j, columns, t->row[i + s->first[q]],
-                       s->first[q] * PARTS, (s->first[q + 1] - s->first[q]) * PARTS);
+        if (even)
+            FN(emit)((T *)t->c + (t->row[i + s->first[q]] + t->column[j]) * PARTS,
+                     buffer[0] + q * run, run);
+        else
+            FN(emit_piece)(t, buffer, t->column + j, columns, t->row[i + s->first[q]],
+                           s->first[q] * PARTS, (s->first[q + 1] - s->first[q]) * PARTS);
 }
 
 /* One panel of rows by at most NR columns. */

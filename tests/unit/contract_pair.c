@@ -333,6 +333,7 @@ static void large_cases(void) {
         { "abd-acd-cbd", { 60, 50, 70, 9 } },               /* a batch that lies closest */
         { "dab-dac-cbd", { 40, 30, 50, 33 } },
         { "ab-acd-dbc", { 131, 97, 40, 30 } },
+        { "abc-adec-ebd", { 60, 24, 3, 70, 80 } },          /* narrow, a long sum */
     };
     static const DType dtypes[] = { DT_F64, DT_F32, DT_C64, DT_C128 };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
