@@ -56,6 +56,36 @@ static inline void store_some_d(double *to, Vec_d x, int64_t begin, int64_t end)
 #endif
 }
 
+/* Lanes [0, take) from `first` on, the others from where these would lie at `second`. Nothing else
+ * is read. */
+static inline Vec_s load_two_s(const float *first, const float *second, int64_t take)
+{
+#if defined(__AVX512F__)
+    __mmask16 mask = (__mmask16)((1u << take) - 1);
+    __m512 x = _mm512_maskz_loadu_ps(mask, first);
+    return (Vec_s)_mm512_mask_loadu_ps(x, (__mmask16)~mask, second);
+#else
+    Vec_s x;
+    for (int64_t l = 0; l < (int64_t)(VECTOR_BYTES / sizeof *first); l++)
+        x[l] = l < take ? first[l] : second[l];
+    return x;
+#endif
+}
+
+static inline Vec_d load_two_d(const double *first, const double *second, int64_t take)
+{
+#if defined(__AVX512F__)
+    __mmask8 mask = (__mmask8)((1u << take) - 1);
+    __m512d x = _mm512_maskz_loadu_pd(mask, first);
+    return (Vec_d)_mm512_mask_loadu_pd(x, (__mmask8)~mask, second);
+#else
+    Vec_d x;
+    for (int64_t l = 0; l < (int64_t)(VECTOR_BYTES / sizeof *first); l++)
+        x[l] = l < take ? first[l] : second[l];
+    return x;
+#endif
+}
+
 #if defined(__AVX512F__)
 #define STORES_SOME true
 #else

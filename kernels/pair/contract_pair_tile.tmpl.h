@@ -53,6 +53,39 @@ static inline void FN(pack_turned)(T *to, const PairPack *p, const T *src, const
 }
 #endif
 
+#if PARTS == 1
+/* How many of a vector's rows follow each other, where the others do too: a run may end within it.
+ * 0: there are more runs. */
+static int64_t FN(two_runs)(const int64_t *row)
+{
+    int64_t take = 1;
+    while (take < LANES && row[take] == row[0] + take)
+        take++;
+    return take == LANES || FN(unit)(row + take, LANES - take) ? take : 0;
+}
+
+/* Depth [q0, q1) of a panel whose vectors are two runs each. */
+static __attribute__((noinline)) bool FN(pack_a_runs)(T *to, const PairPack *p, const int64_t *row,
+                                                      int64_t q0, int64_t q1)
+{
+    int64_t take[2], second[2];
+    for (int h = 0; h < 2; h++) {
+        take[h] = FN(two_runs)(row + h * LANES);
+        if (!take[h])
+            return false;
+        second[h] = row[h * LANES + LANES - 1] - (LANES - 1);
+    }
+    for (int64_t q = q0; q < q1; q++, to += A_STEP) {
+        const T *from = (const T *)p->src + p->column[q];
+        for (int h = 0; h < 2; h++) {
+            V x = RN(load_two)(from + row[h * LANES], from + second[h], take[h]);
+            memcpy(to + h * LANES, &x, sizeof x);
+        }
+    }
+    return true;
+}
+#endif
+
 /* Depth [q0, q1) of one panel of A whose rows start at row[]. */
 static void FN(pack_a_panel)(T *to, const PairPack *p, const int64_t *row, int64_t rows, int64_t q0,
                              int64_t q1)
@@ -62,6 +95,11 @@ static void FN(pack_a_panel)(T *to, const PairPack *p, const int64_t *row, int64
     bool full = rows == MR;
     int64_t q = q0;
     to += q * A_STEP;
+#if PARTS == 1
+    bool along = p->depth > 1 && p->column[1] - p->column[0] == 1;
+    if (full && STORES_SOME && !along && FN(pack_a_runs)(to, p, row, q0, q1))
+        return;
+#endif
     for (; q < q1; q++, to += A_STEP) {
         const T *from = src + p->column[q] * PARTS;
 #if PARTS == 1
