@@ -21,7 +21,7 @@ enum {
     MISSES = 4,            /* so many kinds of values have code of their own */
     TRIES = 64,            /* entries after which it is asked whether code pays, */
     SAMPLE = 16,           /* of those behind them one in so many is measured */
-    PARTS = 8,             /* a part is so many times the one before it, as long as that is brief, */
+    PARTS = 8,             /* a part is so many times the one before, as long as that is brief, */
     AT_ONCE = 64           /* and the first so many iterations, where it is not the first entry */
 };
 #define PAYS 1e-6          /* seconds that an entry lasts then */
