@@ -18,21 +18,23 @@ typedef struct SvdJob {
     Stack *a;
     const Blas *blas;
     char job;
-    bool own;                   /* values alone, by a bidiagonal form of our own */
+    bool own;                   /* by a bidiagonal form of our own */
     Mat copy;                   /* as the routine wants it */
+    void *turned;               /* where that is A itself, room for U by columns */
     Scratch work;
 } SvdJob;
 
 static bool svd_own(const Stack *a, char job)
 {
     int64_t less = a->m < a->n ? a->m : a->n;
-    return job == 'N' && bidiagonal_own(a->type, a->m + a->n - less, less);
+    return (job != 'A' || a->m == a->n) && bidiagonal_own(a->type, a->m + a->n - less, less);
 }
 
 static void svd_explain(const Stack *a, char job)
 {
     if (svd_own(a, job))
-        linalg_explain_own(a->call, a->type, "own bidiagonal form", "bdsqr", "");
+        linalg_explain_own(a->call, a->type, "own bidiagonal form",
+                           job == 'N' ? "bdsqr" : "bdsdc ormbr", "");
     else
         linalg_explain_routines(a->call, a->type, "gesdd", "gesdd");
 }
@@ -40,11 +42,22 @@ static void svd_explain(const Stack *a, char job)
 static int svd_call(SvdJob *j, void *s, void *u, void *vt)
 {
     Stack *a = j->a;
-    int64_t less = a->m < a->n ? a->m : a->n;
-    if (j->own)
-        return bidiagonal_values(&a->call->in->ctx, j->blas, a->type, a->m + a->n - less, less,
-                                 j->copy.data, s, &j->work);
-    return lapack_svd(j->blas, a->type, j->job, a->n, a->m, j->copy.data, s, vt, u, &j->work);
+    int64_t less = a->m < a->n ? a->m : a->n, more = a->m + a->n - less;
+    Ctx *ctx = &a->call->in->ctx;
+    if (!j->own)
+        return lapack_svd(j->blas, a->type, j->job, a->n, a->m, j->copy.data, s, vt, u, &j->work);
+    if (j->job == 'N')
+        return bidiagonal_values(ctx, j->blas, a->type, more, less, j->copy.data, s, &j->work);
+    if (!j->turned)
+        return bidiagonal_vectors(ctx, j->blas, a->type, more, less, j->copy.data, s, vt, u,
+                                  &j->work);
+    int info = bidiagonal_vectors(ctx, j->blas, a->type, more, less, j->copy.data, s, j->turned, vt,
+                                  &j->work);
+    if (s) {
+        mat_copy(a->bytes, more, less, mat_columns(j->turned, more), (Mat){ u, less, 1 });
+        mat_turn(a->bytes, less, vt);
+    }
+    return info;
 }
 
 static void svd_init(SvdJob *j, Stack *a, char job)
@@ -57,8 +70,10 @@ static void svd_init(SvdJob *j, Stack *a, char job)
     j->blas = linalg_blas(c);
     j->own = svd_own(a, job);
     j->copy = (Mat){ linalg_matrix(c, a->m, a->n, a->bytes), a->n, 1 };
-    if (j->own && a->m > a->n)              /* no wider than high */
+    if (j->own && a->m > a->n) {            /* no wider than high */
         j->copy = mat_columns(j->copy.data, a->m);
+        j->turned = job == 'N' ? NULL : linalg_matrix(c, a->m, a->n, a->bytes);
+    }
     svd_call(j, NULL, NULL, NULL);
     scratch_allocate(c, &j->work);
     lapack_threads(&c->in->ctx, j->blas, LAPACK_SVD, j->own ? 0 : a->m < a->n ? a->m : a->n);
@@ -92,7 +107,7 @@ static Svd svd_run(Stack *a, bool full)
               linalg_out(a, a->dt, full ? n : k, n, false) };
     SvdJob j;
     linalg_require_finite(a);
-    svd_explain(a, 'S');
+    svd_explain(a, full ? 'A' : 'S');
     svd_init(&j, a, full ? 'A' : 'S');
     for (int64_t i = 0; i < a->count && (k || full); i++) {
         if (k) {

@@ -124,13 +124,11 @@ static void scale(BlasType t, int64_t count, void *x, int e)
         mat_store(t, x, i, ldexp(mat_real(t, x, i), e), 0);
 }
 
-int bidiagonal_values(Ctx *ctx, const Blas *l, BlasType t, int64_t m, int64_t n, void *a, void *s,
-                      Scratch *w)
+/* Work space of the form. */
+static Bidiagonal form_of(BlasType t, int64_t m, int64_t n, void *a, void *s, Scratch *w)
 {
     size_t bytes = blas_bytes(t), um = (size_t)m, un = (size_t)n;
-    enum { SHARED = 600 };       /* below this order one is as fast, or nearly */
     Bidiagonal b = { .m = m, .n = n, .a = a, .d = s };
-    Team team = { .ctx = ctx, .f = kernels(t), .b = &b };
     b.e = scratch_take(w, un, bytes);
     b.v = scratch_take(w, um, bytes);
     b.x = scratch_take(w, um, bytes);
@@ -138,20 +136,106 @@ int bidiagonal_values(Ctx *ctx, const Blas *l, BlasType t, int64_t m, int64_t n,
     b.y = scratch_take(w, un, bytes);
     b.u = scratch_take(w, un, bytes);
     b.parts = scratch_take(w, um * (un / BIDIAGONAL_BLOCK + 1), bytes);
-    void *work = scratch_take(w, 4 * un, bytes);
-    if (!w->base)
-        return 0;
+    return b;
+}
+
+/* Makes it; returns the exponent that the matrix was divided by. */
+static int form_make(Ctx *ctx, BlasType t, Bidiagonal *b)
+{
+    enum { SHARED = 400 };       /* below this order one is as fast where the other has work */
+    size_t bytes = blas_bytes(t), um = (size_t)b->m, un = (size_t)b->n;
+    Team team = { .ctx = ctx, .f = kernels(t), .b = b };
     for (size_t i = 0; i < 2; i++) {
-        __builtin_memset(i ? b.v : b.x, 0, um * bytes);
-        __builtin_memset(i ? b.y : b.u, 0, un * bytes);
+        __builtin_memset(i ? b->v : b->x, 0, um * bytes);
+        __builtin_memset(i ? b->y : b->u, 0, un * bytes);
     }
-    int e = exponent_of(t, team.f->top(m * n, a)), ni = (int)n;
-    scale(t, m * n, a, -e);
+    int e = exponent_of(t, team.f->top(b->m * b->n, b->a));
+    scale(t, b->m * b->n, b->a, -e);
     atomic_store(&team.ticket, (int64_t)1 << SHIFT | ((1 << SHIFT) - 1));
-    pool_for(ctx, n < SHARED ? 1 : pool_threads(ctx), 1, member, &team);
+    pool_for(ctx, b->n < SHARED ? 1 : pool_threads(ctx), 1, member, &team);
     blas_stop_by(ctx);
     blas_stop_poll();
+    return e;
+}
+
+int bidiagonal_values(Ctx *ctx, const Blas *l, BlasType t, int64_t m, int64_t n, void *a, void *s,
+                      Scratch *w)
+{
+    Bidiagonal b = form_of(t, m, n, a, s, w);
+    void *work = scratch_take(w, 4 * (size_t)n, blas_bytes(t));
+    if (!w->base)
+        return 0;
+    int e = form_make(ctx, t, &b), ni = (int)n;
     int info = lapack_bdsqr(l, t, 'U', ni, 0, 0, 0, s, b.e, a, 1, a, 1, a, 1, work);
     scale(t, n, s, e);
     return info;
+}
+
+/* ---- the vectors ---- */
+enum { APPLIED = 64 };           /* reflectors in a block of ormbr, at most */
+
+typedef struct Turned {
+    const Blas *l;
+    BlasType t;
+    const Bidiagonal *b;
+    void *u, *vt, *work;
+    int lwork;
+    int64_t pieces;              /* of each side */
+} Turned;
+
+/* Columns of u, Q u, or rows of vt, vt P'. */
+static void turn_pieces(void *arg, int64_t from, int64_t to, int worker)
+{
+    const Turned *v = arg;
+    const Bidiagonal *b = v->b;
+    size_t bytes = blas_bytes(v->t);
+    int m = (int)b->m, n = (int)b->n;
+    void *work = (char *)v->work + (size_t)worker * (size_t)v->lwork * bytes;
+    for (int64_t p = from; p < to; p++) {
+        int64_t i = p % v->pieces, first = n * i / v->pieces;
+        int some = (int)(n * (i + 1) / v->pieces - first);
+        if (p < v->pieces)
+            lapack_ormbr(v->l, v->t, 'Q', 'L', 'N', m, some, n, b->a, m, b->column_taus,
+                         (char *)v->u + (size_t)(first * m) * bytes, m, work, v->lwork);
+        else
+            lapack_ormbr(v->l, v->t, 'P', 'R', 'T', some, n, n, b->a, m, b->row_taus,
+                         (char *)v->vt + (size_t)first * bytes, n, work, v->lwork);
+    }
+}
+
+/* Two callers must not: for less than a block of reflectors ormbr writes into them. */
+static void turn_vectors(Ctx *ctx, Turned *v)
+{
+    enum { COLUMNS = 256,        /* of a piece, whoever takes it: bits depend on the number */
+           SHARED = 128 };
+    int workers = v->b->n < SHARED ? 1 : pool_threads(ctx);
+    v->pieces = (v->b->n + COLUMNS - 1) / COLUMNS;
+    if (blas_enter(ctx, v->l, workers, 1) == workers && workers > 1)
+        pool_for(ctx, 2 * v->pieces, 1, turn_pieces, v);
+    else
+        turn_pieces(v, 0, 2 * v->pieces, 0);
+    blas_stop_poll();
+}
+
+int bidiagonal_vectors(Ctx *ctx, const Blas *l, BlasType t, int64_t m, int64_t n, void *a, void *s,
+                       void *u, void *vt, Scratch *w)
+{
+    size_t bytes = blas_bytes(t), un = (size_t)n, workers = (size_t)pool_threads(ctx);
+    size_t lwork = un * APPLIED + (APPLIED + 1) * APPLIED, solve = un * (3 * un + 4);
+    int ni = (int)n;
+    Bidiagonal b = form_of(t, m, n, a, s, w);
+    b.column_taus = scratch_take(w, un, bytes);
+    b.row_taus = scratch_take(w, un, bytes);
+    int *iwork = scratch_take(w, 8 * un, sizeof *iwork);
+    void *work = scratch_take(w, workers * lwork > solve ? workers * lwork : solve, bytes);
+    if (!w->base)
+        return 0;
+    int e = form_make(ctx, t, &b);
+    __builtin_memset(u, 0, (size_t)m * un * bytes);
+    int info = lapack_bdsdc(l, t, 'U', 'I', ni, s, b.e, u, (int)m, vt, ni, NULL, NULL, work, iwork);
+    if (info)
+        return info;
+    turn_vectors(ctx, &(Turned){ l, t, &b, u, vt, work, (int)lwork, 0 });
+    scale(t, n, s, e);
+    return 0;
 }

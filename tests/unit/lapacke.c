@@ -166,6 +166,11 @@ static void orthogonal_rows(void)
         BOTH(steqr, 'I', N, s->u, s->v, s->a, N, s->work);
     if (!blas_is_complex(t))
         BOTH(bdsqr, 'U', N, 0, 0, 0, s->u, s->v, s->a, 1, s->a, 1, s->a, 1, s->work);
+    fresh(false);
+    if (!blas_is_complex(t))
+        BOTH(bdsdc, 'U', 'I', N, s->u, s->v, s->a, N, s->b, N, NULL, NULL, s->work, s->ints);
+    if (!blas_is_complex(t))
+        BOTH(ormbr, 'Q', 'L', 'N', N, NRHS, N, s->a, N, s->tau, s->b, N, s->work, ROOM);
 }
 
 static void spectral_rows_real(void)
