@@ -5,6 +5,7 @@
 #include "builtins/linalg/linalg_pencil.h"
 #include "builtins/written/written.h"
 #include "kernels/spectral/bidiagonal.h"
+#include "kernels/spectral/general.h"
 #include "kernels/spectral/tridiagonal.h"
 
 #include <math.h>
@@ -281,6 +282,23 @@ void linalg_take_real(Stack *a, Out *o, int64_t cols)
     *o = real;
 }
 
+static int eig_one(Stack *a, const Blas *blas, void *copy, void *w, void *v, bool *real,
+                   Scratch *work)
+{
+    if (general_own(a->type, a->n))
+        return general_eig(&a->call->in->ctx, blas, a->type, a->n, copy, w, v, real, work);
+    return lapack_eig(blas, a->type, a->n, copy, w, v, real, work);
+}
+
+static void eig_explain(const Stack *a, bool vectors)
+{
+    if (general_own(a->type, a->n))
+        linalg_explain_own(a->call, a->type, "own QR iteration",
+                           vectors ? "gehrd orghr trevc3" : "gehrd", "");
+    else
+        linalg_explain_routines(a->call, a->type, "geev", "geev");
+}
+
 static void eig_run(Stack *a, bool vectors, Out *values, Out *v)
 {
     OpCall *c = a->call;
@@ -288,7 +306,7 @@ static void eig_run(Stack *a, bool vectors, Out *values, Out *v)
     Scratch work = { 0 };
     bool all_real = true, real = true;
     linalg_require_finite(a);
-    linalg_explain_routines(c, a->type, "geev", "geev");
+    eig_explain(a, vectors);
     *values = linalg_out(a, complex_dt, a->n, -1, false);
     *v = (Out){ NULL, NULL, 0 };
     if (vectors)
@@ -296,15 +314,15 @@ static void eig_run(Stack *a, bool vectors, Out *values, Out *v)
     if (a->n) {
         const Blas *blas = linalg_blas(c);
         void *copy = linalg_matrix(c, a->n, a->n, a->bytes);
-        lapack_eig(blas, a->type, a->n, copy, NULL, v->data, &real, &work);
+        eig_one(a, blas, copy, NULL, v->data, &real, &work);
         scratch_allocate(c, &work);
-        lapack_threads(&c->in->ctx, blas, LAPACK_EIG, a->n);
+        lapack_threads(&c->in->ctx, blas, LAPACK_EIG, general_own(a->type, a->n) ? 0 : a->n);
         for (int64_t i = 0; i < a->count; i++) {
             poll_interrupt(c->in);
             mat_copy(a->bytes, a->n, a->n, linalg_item(a, i), mat_columns(copy, a->n));
             work.used = 0;
-            int info = lapack_eig(blas, a->type, a->n, copy, linalg_block(values, i),
-                                  vectors ? linalg_block(v, i) : NULL, &real, &work);
+            int info = eig_one(a, blas, copy, linalg_block(values, i),
+                               vectors ? linalg_block(v, i) : NULL, &real, &work);
             if (info)
                 linalg_no_convergence(a, info);
             all_real = all_real && real;
