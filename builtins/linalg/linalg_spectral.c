@@ -293,8 +293,8 @@ static int eig_one(Stack *a, const Blas *blas, void *copy, void *w, void *v, boo
 static void eig_explain(const Stack *a, bool vectors)
 {
     if (general_own(a->type, a->n))
-        linalg_explain_own(a->call, a->type, "own QR iteration",
-                           vectors ? "gehrd orghr trevc3" : "gehrd", "");
+        linalg_explain_own(a->call, a->type, "own Hessenberg form, own QR iteration",
+                           vectors ? "laqr3 trevc3" : "laqr3", "");
     else
         linalg_explain_routines(a->call, a->type, "geev", "geev");
 }

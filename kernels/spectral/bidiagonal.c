@@ -3,11 +3,10 @@
 
 #include "core/memory/pool.h"
 #include "kernels/blas/blas_stop.h"
+#include "kernels/dense/team.h"
 #include "kernels/tensor/cpu.h"
 
 #include <math.h>
-#include <sched.h>
-#include <stdatomic.h>
 
 static const BidiagonalKernels *kernels(BlasType t)
 {
@@ -32,80 +31,29 @@ bool bidiagonal_own(BlasType t, int64_t m, int64_t n)
 }
 
 /* ---- steps on the pool ---- */
-/* One leads, the others take blocks while there are some: a passage is microseconds, so nobody
- * sleeps between two. It needs no other to come. */
-typedef struct Team {
-    Ctx *ctx;
+typedef struct Form {
     const BidiagonalKernels *f;
     Bidiagonal *b;
-    _Atomic bool led, over;
-    _Atomic int64_t ticket;      /* SHIFT bits of the next block, above them the step */
-    _Atomic int64_t done;        /* blocks of the step */
-} Team;
+} Form;
 
-enum { SHIFT = 20, SPINS = 200 };
-
-static int64_t blocks_of(const Team *t, int64_t k)
+static void block(void *data, int64_t i, int worker)
 {
-    return (t->b->n - k - 1 + BIDIAGONAL_BLOCK - 1) / BIDIAGONAL_BLOCK;
+    const Form *form = data;
+    (void)worker;
+    form->f->block(form->b, i);
 }
 
-/* Makes a block, if one is left: whoever takes its ticket reads what the leader wrote before. */
-static bool take_block(Team *t)
+static void lead(Team *team)
 {
-    int64_t ticket = atomic_load_explicit(&t->ticket, memory_order_acquire);
-    int64_t block = ticket & ((1 << SHIFT) - 1);
-    if (block >= blocks_of(t, ticket >> SHIFT) ||
-        !atomic_compare_exchange_strong(&t->ticket, &ticket, ticket + 1))
-        return false;
-    t->f->block(t->b, block);
-    atomic_fetch_add_explicit(&t->done, 1, memory_order_release);
-    return true;
-}
-
-static void wait_a_little(int *turn)
-{
-    if ((*turn)++ >= SPINS)
-        sched_yield();
-#if defined(__x86_64__) || defined(__i386__)
-    else
-        __builtin_ia32_pause();
-#endif
-}
-
-static void lead(Team *t)
-{
-    Bidiagonal *b = t->b;
-    for (b->k = 0; b->k < b->n && !*t->ctx->interrupt; b->k++) {
-        int64_t blocks = blocks_of(t, b->k);
-        t->f->column(b);
+    const Form *form = team->data;
+    Bidiagonal *b = form->b;
+    for (b->k = 0; b->k < b->n && !*team->ctx->interrupt; b->k++) {
+        form->f->column(b);
         if (b->k + 1 == b->n)
             break;
-        atomic_store_explicit(&t->done, 0, memory_order_relaxed);
-        atomic_store_explicit(&t->ticket, b->k << SHIFT, memory_order_release);
-        int turn = 0;
-        while (atomic_load_explicit(&t->done, memory_order_acquire) < blocks)
-            if (!take_block(t))
-                wait_a_little(&turn);
-        t->f->row(b);
+        team_share(team, (b->n - b->k - 1 + BIDIAGONAL_BLOCK - 1) / BIDIAGONAL_BLOCK);
+        form->f->row(b);
     }
-    atomic_store(&t->over, true);
-}
-
-static void member(void *arg, int64_t begin, int64_t end, int worker)
-{
-    Team *t = arg;
-    int turn = 0;
-    (void)begin, (void)end, (void)worker;
-    if (!atomic_exchange(&t->led, true)) {
-        lead(t);
-        return;
-    }
-    while (!atomic_load_explicit(&t->over, memory_order_acquire))
-        if (take_block(t))
-            turn = 0;
-        else
-            wait_a_little(&turn);
 }
 
 /* ---- the values ---- */
@@ -144,15 +92,15 @@ static int form_make(Ctx *ctx, BlasType t, Bidiagonal *b)
 {
     enum { SHARED = 400 };       /* below this order one is as fast where the other has work */
     size_t bytes = blas_bytes(t), um = (size_t)b->m, un = (size_t)b->n;
-    Team team = { .ctx = ctx, .f = kernels(t), .b = b };
+    Form form = { kernels(t), b };
+    Team team = { .ctx = ctx, .data = &form, .block = block, .lead = lead };
     for (size_t i = 0; i < 2; i++) {
         __builtin_memset(i ? b->v : b->x, 0, um * bytes);
         __builtin_memset(i ? b->y : b->u, 0, un * bytes);
     }
-    int e = exponent_of(t, team.f->top(b->m * b->n, b->a));
+    int e = exponent_of(t, form.f->top(b->m * b->n, b->a));
     scale(t, b->m * b->n, b->a, -e);
-    atomic_store(&team.ticket, (int64_t)1 << SHIFT | ((1 << SHIFT) - 1));
-    pool_for(ctx, b->n < SHARED ? 1 : pool_threads(ctx), 1, member, &team);
+    team_run(&team, b->n < SHARED);
     blas_stop_by(ctx);
     blas_stop_poll();
     return e;

@@ -3,6 +3,7 @@
 
 #include "core/memory/pool.h"
 #include "kernels/blas/blas_stop.h"
+#include "kernels/dense/hessenberg.h"
 #include "kernels/spectral/francis.h"
 
 #include <math.h>
@@ -71,18 +72,6 @@ static void scale(BlasType t, int64_t count, void *x, int e)
         mat_store(t, x, i, ldexp(mat_real(t, x, i), e), 0);
 }
 
-static int reduce(General *g, bool vectors)
-{
-    int n = g->n;
-    int info = lapack_gebal(g->l, g->t, 'B', n, g->h, n, &g->lo, &g->hi, g->balance);
-    if (!info)
-        info = lapack_gehrd(g->l, g->t, n, g->lo, g->hi, g->h, n, g->tau, g->work, g->lwork);
-    if (info || !vectors)
-        return info;
-    memcpy(g->z, g->h, (size_t)n * (size_t)n * blas_bytes(g->t));
-    return lapack_orghr(g->l, g->t, n, g->lo, g->hi, g->z, n, g->tau, g->work, g->lwork);
-}
-
 int general_eig(Ctx *ctx, const Blas *l, BlasType t, int64_t n, void *a, void *w, void *v,
                 bool *real, Scratch *s)
 {
@@ -96,11 +85,21 @@ int general_eig(Ctx *ctx, const Blas *l, BlasType t, int64_t n, void *a, void *w
     g.balance = scratch_take(s, un, bytes);
     g.z = v || !s->base ? scratch_take(s, un * un, bytes) : NULL;
     g.work = scratch_take(s, (size_t)g.lwork, bytes);
-    if (!s->base)
-        return francis_schur(ctx, l, t, true, n, 0, n - 1, a, g.wr, g.wi, g.z, s);
+    if (!s->base) {
+        Scratch other = { .used = s->used };
+        hessenberg_reduce(ctx, l, t, n, 0, n - 1, a, g.tau, g.z, &other);
+        francis_schur(ctx, l, t, true, n, 0, n - 1, a, g.wr, g.wi, g.z, s);
+        s->used = s->used > other.used ? s->used : other.used;
+        return 0;
+    }
     int e = exponent_of(t, n * n, a);
     scale(t, n * n, a, -e);
-    int info = reduce(&g, v != NULL);
+    int info = lapack_gebal(l, t, 'B', g.n, a, g.n, &g.lo, &g.hi, g.balance);
+    size_t before = s->used;
+    hessenberg_reduce(ctx, l, t, n, g.lo - 1, g.hi - 1, a, g.tau, g.z, s);
+    blas_stop_by(ctx);
+    blas_stop_poll();
+    s->used = before;            /* what one needs the other may have after it */
     if (!info)
         info = francis_schur(ctx, l, t, v != NULL, n, g.lo - 1, g.hi - 1, a, g.wr, g.wi, g.z, s);
     if (!info && v)
