@@ -1,7 +1,7 @@
 /* Hessenberg forms of real matrices by panels (in the order of steps of Quintana-Orti and van de
- * Geijn, ACM Trans. Math. Softw. 32 (2006), 180, as LAPACK's lahr2), shared by the pool: the product
- * with the matrix that each column asks for by rows, in rounds of microseconds (team.h), what a
- * panel does to the rest by slices of rows and columns. */
+ * Geijn, ACM Trans. Math. Softw. 32 (2006), 180, as LAPACK's lahr2), shared by the pool: the
+ * product with the matrix that each column asks for by rows, in rounds of microseconds (team.h),
+ * what a panel does to the rest by slices of rows and columns. */
 #ifndef RICCI_KERNELS_HESSENBERG_H
 #define RICCI_KERNELS_HESSENBERG_H
 
