@@ -1,6 +1,6 @@
 #!/bin/bash
 # Side by side with the peers that are installed, in one run: medians and ratios.
-#   bench/run.sh [scalar] [loops] [tensor] [everyday] [signals] [methods_interp] [methods_shelf] [methods_signals] [methods_random] [sparse_products] [growth] [sparse_solve] [sparse_files] [sparse_notation] [gradients] [training] [attention] [quant] [lazy] [memory] [linalg] [factor] [index] [precision] [exact] [methods_ivp] [devices] [gpu] [native] [methods_quad] [python] [jupyter] [start] [peers]
+#   bench/run.sh [scalar] [loops] [tensor] [everyday] [signals] [methods_interp] [methods_shelf] [methods_signals] [methods_random] [sparse_products] [growth] [sparse_solve] [sparse_files] [sparse_notation] [gradients] [training] [attention] [quant] [lazy] [memory] [linalg] [factor] [spectral] [index] [precision] [exact] [methods_ivp] [devices] [gpu] [native] [methods_quad] [python] [jupyter] [start] [peers]
 # Peers: lua5.4 and python3 (CPython) for scalar code, LuaJIT and numba for loops, NumPy for tensors, signals and formats, plain BLAS and
 # LAPACK calls from C, NumPy, SciPy and Octave for linear algebra, a C program, NumPy, torch and
 # Octave for index notation, mpmath and FLINT for exact and wide formats; `peers` installs what is
@@ -207,30 +207,32 @@ bench_linalg() {    # against plain BLAS and LAPACK calls from C, NumPy, SciPy a
 }
 
 # On two threads and on one, beside MKL (PyTorch's) and OpenBLAS (SciPy's): the least of rounds that take turns.
-bench_factor() {
-    local python= p threads turn orders=${ORDERS:-200 300 500 700 1000 2000}
+beside_lapack() {          # NAME ORDERS
+    local python= p threads turn name=$1 orders=$2
     for p in build/venv/bin/python3 /usr/bin/python3 python3; do
         "$p" -c 'import scipy' 2>/dev/null && { python=$p; break; }
     done
-    [ -z "$python" ] && { echo "factor: SciPy is not installed (bench/run.sh peers)"; return; }
+    [ -z "$python" ] && { echo "$name: SciPy is not installed (bench/run.sh peers)"; return; }
     for threads in 2 1; do
-        rm -f "$work"/factor.*
+        rm -f "$work"/$name.*
         for turn in 1 2; do
-            RICCI_THREADS=$threads "$RICCI" bench/factor.ric $orders >"$work/factor.ricci.$turn"
+            RICCI_THREADS=$threads "$RICCI" bench/$name.ric $orders >"$work/$name.ricci.$turn"
             for p in torch openblas; do
                 OMP_NUM_THREADS=$threads OPENBLAS_NUM_THREADS=$threads MKL_NUM_THREADS=$threads \
-                    "$python" bench/factor_peer.py $p $orders >"$work/factor.$p.$turn" 2>/dev/null
+                    "$python" bench/${name}_peer.py $p $orders >"$work/$name.$p.$turn" 2>/dev/null
             done
         done
-        printf '%-18s %12s %12s %12s %8s   (threads: %s)\n' factor ricci mkl openblas ratio $threads
+        printf '%-18s %12s %12s %12s %8s   (threads: %s)\n' $name ricci mkl openblas ratio $threads
         awk 'function low(a, k, v) { if (!(k in a) || v < a[k]) a[k] = v }
              FILENAME ~ /ricci/ { if (!($1 in r)) order[++n] = $1; low(r, $1, $2); next }
              { low(best, $1, $2) } FILENAME ~ /torch/ { low(t, $1, $2); next } { low(o, $1, $2) }
              END { for (i = 1; i <= n; i++) { k = order[i]; if (!(k in best)) continue; s += log(best[k] / r[k]); m++
                        printf "%-18s %10.3fms %10.3fms %10.3fms %8.2f\n", k, r[k] * 1e3, t[k] * 1e3, o[k] * 1e3, best[k] / r[k] }
-                   if (m) printf "geometric mean: %.2f x the better of both\n", exp(s / m) }' "$work"/factor.*
+                   if (m) printf "geometric mean: %.2f x the better of both\n", exp(s / m) }' "$work"/$name.*
     done
 }
+bench_factor() { beside_lapack factor "${ORDERS:-200 300 500 700 1000 2000}"; }
+bench_spectral() { beside_lapack spectral "${ORDERS:-200 300 500 700 1000}"; }
 
 # Programs of bench/index take turns, each twice per number of threads; the lower of two medians counts.
 bench_index() {

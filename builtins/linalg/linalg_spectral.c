@@ -5,6 +5,7 @@
 #include "builtins/linalg/linalg_pencil.h"
 #include "builtins/written/written.h"
 #include "kernels/spectral/bidiagonal.h"
+#include "kernels/spectral/general.h"
 #include "kernels/spectral/tridiagonal.h"
 
 #include <math.h>
@@ -18,21 +19,23 @@ typedef struct SvdJob {
     Stack *a;
     const Blas *blas;
     char job;
-    bool own;                   /* values alone, by a bidiagonal form of our own */
+    bool own;                   /* by a bidiagonal form of our own */
     Mat copy;                   /* as the routine wants it */
+    void *turned;               /* where that is A itself, room for U by columns */
     Scratch work;
 } SvdJob;
 
 static bool svd_own(const Stack *a, char job)
 {
     int64_t less = a->m < a->n ? a->m : a->n;
-    return job == 'N' && bidiagonal_own(a->type, a->m + a->n - less, less);
+    return (job != 'A' || a->m == a->n) && bidiagonal_own(a->type, a->m + a->n - less, less);
 }
 
 static void svd_explain(const Stack *a, char job)
 {
     if (svd_own(a, job))
-        linalg_explain_own(a->call, a->type, "own bidiagonal form", "bdsqr", "");
+        linalg_explain_own(a->call, a->type, "own bidiagonal form",
+                           job == 'N' ? "bdsqr" : "bdsdc ormbr", "");
     else
         linalg_explain_routines(a->call, a->type, "gesdd", "gesdd");
 }
@@ -40,11 +43,22 @@ static void svd_explain(const Stack *a, char job)
 static int svd_call(SvdJob *j, void *s, void *u, void *vt)
 {
     Stack *a = j->a;
-    int64_t less = a->m < a->n ? a->m : a->n;
-    if (j->own)
-        return bidiagonal_values(&a->call->in->ctx, j->blas, a->type, a->m + a->n - less, less,
-                                 j->copy.data, s, &j->work);
-    return lapack_svd(j->blas, a->type, j->job, a->n, a->m, j->copy.data, s, vt, u, &j->work);
+    int64_t less = a->m < a->n ? a->m : a->n, more = a->m + a->n - less;
+    Ctx *ctx = &a->call->in->ctx;
+    if (!j->own)
+        return lapack_svd(j->blas, a->type, j->job, a->n, a->m, j->copy.data, s, vt, u, &j->work);
+    if (j->job == 'N')
+        return bidiagonal_values(ctx, j->blas, a->type, more, less, j->copy.data, s, &j->work);
+    if (!j->turned)
+        return bidiagonal_vectors(ctx, j->blas, a->type, more, less, j->copy.data, s, vt, u,
+                                  &j->work);
+    int info = bidiagonal_vectors(ctx, j->blas, a->type, more, less, j->copy.data, s, j->turned, vt,
+                                  &j->work);
+    if (s) {
+        mat_copy(a->bytes, more, less, mat_columns(j->turned, more), (Mat){ u, less, 1 });
+        mat_turn(a->bytes, less, vt);
+    }
+    return info;
 }
 
 static void svd_init(SvdJob *j, Stack *a, char job)
@@ -57,8 +71,10 @@ static void svd_init(SvdJob *j, Stack *a, char job)
     j->blas = linalg_blas(c);
     j->own = svd_own(a, job);
     j->copy = (Mat){ linalg_matrix(c, a->m, a->n, a->bytes), a->n, 1 };
-    if (j->own && a->m > a->n)              /* no wider than high */
+    if (j->own && a->m > a->n) {            /* no wider than high */
         j->copy = mat_columns(j->copy.data, a->m);
+        j->turned = job == 'N' ? NULL : linalg_matrix(c, a->m, a->n, a->bytes);
+    }
     svd_call(j, NULL, NULL, NULL);
     scratch_allocate(c, &j->work);
     lapack_threads(&c->in->ctx, j->blas, LAPACK_SVD, j->own ? 0 : a->m < a->n ? a->m : a->n);
@@ -92,7 +108,7 @@ static Svd svd_run(Stack *a, bool full)
               linalg_out(a, a->dt, full ? n : k, n, false) };
     SvdJob j;
     linalg_require_finite(a);
-    svd_explain(a, 'S');
+    svd_explain(a, full ? 'A' : 'S');
     svd_init(&j, a, full ? 'A' : 'S');
     for (int64_t i = 0; i < a->count && (k || full); i++) {
         if (k) {
@@ -266,6 +282,23 @@ void linalg_take_real(Stack *a, Out *o, int64_t cols)
     *o = real;
 }
 
+static int eig_one(Stack *a, const Blas *blas, void *copy, void *w, void *v, bool *real,
+                   Scratch *work)
+{
+    if (general_own(a->type, a->n))
+        return general_eig(&a->call->in->ctx, blas, a->type, a->n, copy, w, v, real, work);
+    return lapack_eig(blas, a->type, a->n, copy, w, v, real, work);
+}
+
+static void eig_explain(const Stack *a, bool vectors)
+{
+    if (general_own(a->type, a->n))
+        linalg_explain_own(a->call, a->type, "own Hessenberg form, own QR iteration",
+                           vectors ? "laqr3 trevc3" : "laqr3", "");
+    else
+        linalg_explain_routines(a->call, a->type, "geev", "geev");
+}
+
 static void eig_run(Stack *a, bool vectors, Out *values, Out *v)
 {
     OpCall *c = a->call;
@@ -273,7 +306,7 @@ static void eig_run(Stack *a, bool vectors, Out *values, Out *v)
     Scratch work = { 0 };
     bool all_real = true, real = true;
     linalg_require_finite(a);
-    linalg_explain_routines(c, a->type, "geev", "geev");
+    eig_explain(a, vectors);
     *values = linalg_out(a, complex_dt, a->n, -1, false);
     *v = (Out){ NULL, NULL, 0 };
     if (vectors)
@@ -281,15 +314,15 @@ static void eig_run(Stack *a, bool vectors, Out *values, Out *v)
     if (a->n) {
         const Blas *blas = linalg_blas(c);
         void *copy = linalg_matrix(c, a->n, a->n, a->bytes);
-        lapack_eig(blas, a->type, a->n, copy, NULL, v->data, &real, &work);
+        eig_one(a, blas, copy, NULL, v->data, &real, &work);
         scratch_allocate(c, &work);
-        lapack_threads(&c->in->ctx, blas, LAPACK_EIG, a->n);
+        lapack_threads(&c->in->ctx, blas, LAPACK_EIG, general_own(a->type, a->n) ? 0 : a->n);
         for (int64_t i = 0; i < a->count; i++) {
             poll_interrupt(c->in);
             mat_copy(a->bytes, a->n, a->n, linalg_item(a, i), mat_columns(copy, a->n));
             work.used = 0;
-            int info = lapack_eig(blas, a->type, a->n, copy, linalg_block(values, i),
-                                  vectors ? linalg_block(v, i) : NULL, &real, &work);
+            int info = eig_one(a, blas, copy, linalg_block(values, i),
+                               vectors ? linalg_block(v, i) : NULL, &real, &work);
             if (info)
                 linalg_no_convergence(a, info);
             all_real = all_real && real;

@@ -20,7 +20,7 @@ typedef int64_t Bits_d __attribute__((vector_size(VECTOR_BYTES)));
 #define DENSE_KERNELS(t)                                                                         \
     { TILE_VECTORS * LANES, LANES, lu_panel_##t, exchange_##t, pack_##t, lu_update_##t,          \
       back_update_##t, cholesky_panel_##t, rank_update_##t, qr_panel_##t, qr_pack_##t,           \
-      qr_update_##t, qr_room_##t }
+      qr_update_##t, qr_room_##t, hess_column_##t, hess_rows_##t }
 
 #define T double
 #define FN(name) name##_d
@@ -37,6 +37,7 @@ typedef int64_t Bits_d __attribute__((vector_size(VECTOR_BYTES)));
 #include "kernels/gemm/small_turn.tmpl.h"
 #include "kernels/dense/dense.tmpl.h"
 #include "kernels/dense/dense_qr.tmpl.h"
+#include "kernels/dense/hessenberg.tmpl.h"
 const DenseKernels DENSE_TABLE_D = DENSE_KERNELS(d);
 
 #undef T
@@ -66,4 +67,5 @@ const DenseKernels DENSE_TABLE_D = DENSE_KERNELS(d);
 #include "kernels/gemm/small_turn.tmpl.h"
 #include "kernels/dense/dense.tmpl.h"
 #include "kernels/dense/dense_qr.tmpl.h"
+#include "kernels/dense/hessenberg.tmpl.h"
 const DenseKernels DENSE_TABLE_S = DENSE_KERNELS(s);

@@ -7,6 +7,16 @@
 
 #include "kernels/blas/blas.h"
 
+/* A panel of a reduction to Hessenberg form: columns k … k + width - 1 of n, of which rows
+ * k + 1 … k + m. The reflectors are v, ld apart, with ones and zeros; the product of those up to
+ * now is I - v t v', and y = A v t of the matrix as the panel found it, n apart. */
+enum { HESS_WIDTH = 32 };
+typedef struct HessPanel {
+    int64_t n, k, m, width, ld, j;       /* j: the column at hand */
+    void *a, *tau, *v, *t, *y;
+    void *minus, *row;                   /* what column j needs of y, and the next one; negated */
+} HessPanel;
+
 /* The widest panel, and the widest part of it that is made column by column. */
 enum { DENSE_WIDTH_MOST = 192, DENSE_NARROW = 8 };
 
@@ -48,6 +58,9 @@ typedef struct DenseKernels {
                       void *room);
     /* Bytes of the room of qr_update, or of qr_panel. */
     size_t (*qr_room)(int64_t m, int64_t n, int64_t k, bool panel);
+    /* Column j: its reflector; and then rows of y and of the next column, from row k + 1 on. */
+    void (*hess_column)(HessPanel *);
+    void (*hess_rows)(const HessPanel *, int64_t from, int64_t to);
 } DenseKernels;
 
 extern const DenseKernels dense_s_avx2, dense_d_avx2, dense_s_avx512, dense_d_avx512;

@@ -424,14 +424,25 @@ static void pair_up(BlasType t, int64_t n, const void *re, const void *im, int s
 }
 
 /* geev's real form packs a conjugate pair of vectors into two real columns. */
-static void unpack_vectors(BlasType t, int64_t n, const void *wi, const char *packed, char *v)
+void lapack_unpack_vectors(BlasType t, int64_t n, const void *wi, const void *from, void *to)
 {
+    const char *packed = from;
+    char *v = to;
     int64_t column = n * (int64_t)blas_bytes(t);
     for (int64_t j = 0; j < n; j++, v += 2 * column) {
         double imag = mat_real(t, wi, j);
         const char *re = packed + (imag < 0 ? j - 1 : j) * column;
         pair_up(t, n, re, imag == 0 ? NULL : re + column, imag < 0 ? -1 : 1, v);
     }
+}
+
+bool lapack_pair_values(BlasType t, int64_t n, const void *wr, const void *wi, void *w)
+{
+    bool real = true;
+    for (int64_t i = 0; i < n; i++)
+        real = real && mat_real(t, wi, i) == 0;
+    pair_up(t, n, wr, wi, 1, w);
+    return real;
 }
 
 static int eig_real(const Blas *l, BlasType t, int n, void *a, void *w, void *v, bool *real,
@@ -453,12 +464,9 @@ static int eig_real(const Blas *l, BlasType t, int n, void *a, void *w, void *v,
         return 0;
     int info = lapack_geev(l, t, 'N', packed ? 'V' : 'N', n, a, lda, wr, wi, NULL, 1, packed, lda,
                            work, size->work);
-    *real = true;
-    for (int i = 0; i < n; i++)
-        *real = *real && mat_real(t, wi, i) == 0;
-    pair_up(t, n, wr, wi, 1, w);
+    *real = lapack_pair_values(t, n, wr, wi, w);
     if (packed && info == 0)
-        unpack_vectors(t, n, wi, packed, v);
+        lapack_unpack_vectors(t, n, wi, packed, v);
     return info;
 }
 
@@ -509,9 +517,9 @@ static int pencil_real(const Blas *l, BlasType t, int n, void *a, void *b, void 
     pair_up(t, n, re, im, 1, alpha);
     pair_up(t, n, under, NULL, 1, beta);
     if (info == 0) {
-        unpack_vectors(t, n, im, vr, right);
+        lapack_unpack_vectors(t, n, im, vr, right);
         if (left)
-            unpack_vectors(t, n, im, vl, left);
+            lapack_unpack_vectors(t, n, im, vl, left);
     }
     return info;
 }

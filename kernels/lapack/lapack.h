@@ -106,6 +106,10 @@ int lapack_eigh(const Blas *, BlasType, bool vectors, char uplo, int64_t n, void
  * whether all values are. a is destroyed. */
 int lapack_eig(const Blas *, BlasType, int64_t n, void *a, void *w, void *v, bool *real,
                Scratch *);
+/* What its real form leaves as complex numbers: values from their parts (are all real?), vectors
+ * from pairs of columns. */
+bool lapack_pair_values(BlasType, int64_t n, const void *wr, const void *wi, void *w);
+void lapack_unpack_vectors(BlasType, int64_t n, const void *wi, const void *packed, void *v);
 /* The pencil A - x B by QZ: values alpha / beta, right and left vectors (NULL: none), all
  * complex of a's precision. a and b are destroyed. */
 int lapack_pencil(const Blas *, BlasType, int64_t n, void *a, void *b, void *alpha, void *beta,

@@ -3,11 +3,10 @@
 
 #include "core/memory/pool.h"
 #include "kernels/blas/blas_stop.h"
+#include "kernels/dense/team.h"
 #include "kernels/tensor/cpu.h"
 
 #include <math.h>
-#include <sched.h>
-#include <stdatomic.h>
 
 static const BidiagonalKernels *kernels(BlasType t)
 {
@@ -32,80 +31,29 @@ bool bidiagonal_own(BlasType t, int64_t m, int64_t n)
 }
 
 /* ---- steps on the pool ---- */
-/* One leads, the others take blocks while there are some: a passage is microseconds, so nobody
- * sleeps between two. It needs no other to come. */
-typedef struct Team {
-    Ctx *ctx;
+typedef struct Form {
     const BidiagonalKernels *f;
     Bidiagonal *b;
-    _Atomic bool led, over;
-    _Atomic int64_t ticket;      /* SHIFT bits of the next block, above them the step */
-    _Atomic int64_t done;        /* blocks of the step */
-} Team;
+} Form;
 
-enum { SHIFT = 20, SPINS = 200 };
-
-static int64_t blocks_of(const Team *t, int64_t k)
+static void block(void *data, int64_t i, int worker)
 {
-    return (t->b->n - k - 1 + BIDIAGONAL_BLOCK - 1) / BIDIAGONAL_BLOCK;
+    const Form *form = data;
+    (void)worker;
+    form->f->block(form->b, i);
 }
 
-/* Makes a block, if one is left: whoever takes its ticket reads what the leader wrote before. */
-static bool take_block(Team *t)
+static void lead(Team *team)
 {
-    int64_t ticket = atomic_load_explicit(&t->ticket, memory_order_acquire);
-    int64_t block = ticket & ((1 << SHIFT) - 1);
-    if (block >= blocks_of(t, ticket >> SHIFT) ||
-        !atomic_compare_exchange_strong(&t->ticket, &ticket, ticket + 1))
-        return false;
-    t->f->block(t->b, block);
-    atomic_fetch_add_explicit(&t->done, 1, memory_order_release);
-    return true;
-}
-
-static void wait_a_little(int *turn)
-{
-    if ((*turn)++ >= SPINS)
-        sched_yield();
-#if defined(__x86_64__) || defined(__i386__)
-    else
-        __builtin_ia32_pause();
-#endif
-}
-
-static void lead(Team *t)
-{
-    Bidiagonal *b = t->b;
-    for (b->k = 0; b->k < b->n && !*t->ctx->interrupt; b->k++) {
-        int64_t blocks = blocks_of(t, b->k);
-        t->f->column(b);
+    const Form *form = team->data;
+    Bidiagonal *b = form->b;
+    for (b->k = 0; b->k < b->n && !*team->ctx->interrupt; b->k++) {
+        form->f->column(b);
         if (b->k + 1 == b->n)
             break;
-        atomic_store_explicit(&t->done, 0, memory_order_relaxed);
-        atomic_store_explicit(&t->ticket, b->k << SHIFT, memory_order_release);
-        int turn = 0;
-        while (atomic_load_explicit(&t->done, memory_order_acquire) < blocks)
-            if (!take_block(t))
-                wait_a_little(&turn);
-        t->f->row(b);
+        team_share(team, (b->n - b->k - 1 + BIDIAGONAL_BLOCK - 1) / BIDIAGONAL_BLOCK);
+        form->f->row(b);
     }
-    atomic_store(&t->over, true);
-}
-
-static void member(void *arg, int64_t begin, int64_t end, int worker)
-{
-    Team *t = arg;
-    int turn = 0;
-    (void)begin, (void)end, (void)worker;
-    if (!atomic_exchange(&t->led, true)) {
-        lead(t);
-        return;
-    }
-    while (!atomic_load_explicit(&t->over, memory_order_acquire))
-        if (take_block(t))
-            turn = 0;
-        else
-            wait_a_little(&turn);
 }
 
 /* ---- the values ---- */
@@ -124,13 +72,11 @@ static void scale(BlasType t, int64_t count, void *x, int e)
         mat_store(t, x, i, ldexp(mat_real(t, x, i), e), 0);
 }
 
-int bidiagonal_values(Ctx *ctx, const Blas *l, BlasType t, int64_t m, int64_t n, void *a, void *s,
-                      Scratch *w)
+/* Work space of the form. */
+static Bidiagonal form_of(BlasType t, int64_t m, int64_t n, void *a, void *s, Scratch *w)
 {
     size_t bytes = blas_bytes(t), um = (size_t)m, un = (size_t)n;
-    enum { SHARED = 600 };       /* below this order one is as fast, or nearly */
     Bidiagonal b = { .m = m, .n = n, .a = a, .d = s };
-    Team team = { .ctx = ctx, .f = kernels(t), .b = &b };
     b.e = scratch_take(w, un, bytes);
     b.v = scratch_take(w, um, bytes);
     b.x = scratch_take(w, um, bytes);
@@ -138,20 +84,106 @@ int bidiagonal_values(Ctx *ctx, const Blas *l, BlasType t, int64_t m, int64_t n,
     b.y = scratch_take(w, un, bytes);
     b.u = scratch_take(w, un, bytes);
     b.parts = scratch_take(w, um * (un / BIDIAGONAL_BLOCK + 1), bytes);
-    void *work = scratch_take(w, 4 * un, bytes);
-    if (!w->base)
-        return 0;
+    return b;
+}
+
+/* Makes it; returns the exponent that the matrix was divided by. */
+static int form_make(Ctx *ctx, BlasType t, Bidiagonal *b)
+{
+    enum { SHARED = 400 };       /* below this order one is as fast where the other has work */
+    size_t bytes = blas_bytes(t), um = (size_t)b->m, un = (size_t)b->n;
+    Form form = { kernels(t), b };
+    Team team = { .ctx = ctx, .data = &form, .block = block, .lead = lead };
     for (size_t i = 0; i < 2; i++) {
-        __builtin_memset(i ? b.v : b.x, 0, um * bytes);
-        __builtin_memset(i ? b.y : b.u, 0, un * bytes);
+        __builtin_memset(i ? b->v : b->x, 0, um * bytes);
+        __builtin_memset(i ? b->y : b->u, 0, un * bytes);
     }
-    int e = exponent_of(t, team.f->top(m * n, a)), ni = (int)n;
-    scale(t, m * n, a, -e);
-    atomic_store(&team.ticket, (int64_t)1 << SHIFT | ((1 << SHIFT) - 1));
-    pool_for(ctx, n < SHARED ? 1 : pool_threads(ctx), 1, member, &team);
+    int e = exponent_of(t, form.f->top(b->m * b->n, b->a));
+    scale(t, b->m * b->n, b->a, -e);
+    team_run(&team, b->n < SHARED);
     blas_stop_by(ctx);
     blas_stop_poll();
+    return e;
+}
+
+int bidiagonal_values(Ctx *ctx, const Blas *l, BlasType t, int64_t m, int64_t n, void *a, void *s,
+                      Scratch *w)
+{
+    Bidiagonal b = form_of(t, m, n, a, s, w);
+    void *work = scratch_take(w, 4 * (size_t)n, blas_bytes(t));
+    if (!w->base)
+        return 0;
+    int e = form_make(ctx, t, &b), ni = (int)n;
     int info = lapack_bdsqr(l, t, 'U', ni, 0, 0, 0, s, b.e, a, 1, a, 1, a, 1, work);
     scale(t, n, s, e);
     return info;
+}
+
+/* ---- the vectors ---- */
+enum { APPLIED = 64 };           /* reflectors in a block of ormbr, at most */
+
+typedef struct Turned {
+    const Blas *l;
+    BlasType t;
+    const Bidiagonal *b;
+    void *u, *vt, *work;
+    int lwork;
+    int64_t pieces;              /* of each side */
+} Turned;
+
+/* Columns of u, Q u, or rows of vt, vt P'. */
+static void turn_pieces(void *arg, int64_t from, int64_t to, int worker)
+{
+    const Turned *v = arg;
+    const Bidiagonal *b = v->b;
+    size_t bytes = blas_bytes(v->t);
+    int m = (int)b->m, n = (int)b->n;
+    void *work = (char *)v->work + (size_t)worker * (size_t)v->lwork * bytes;
+    for (int64_t p = from; p < to; p++) {
+        int64_t i = p % v->pieces, first = n * i / v->pieces;
+        int some = (int)(n * (i + 1) / v->pieces - first);
+        if (p < v->pieces)
+            lapack_ormbr(v->l, v->t, 'Q', 'L', 'N', m, some, n, b->a, m, b->column_taus,
+                         (char *)v->u + (size_t)(first * m) * bytes, m, work, v->lwork);
+        else
+            lapack_ormbr(v->l, v->t, 'P', 'R', 'T', some, n, n, b->a, m, b->row_taus,
+                         (char *)v->vt + (size_t)first * bytes, n, work, v->lwork);
+    }
+}
+
+/* Two callers must not: for less than a block of reflectors ormbr writes into them. */
+static void turn_vectors(Ctx *ctx, Turned *v)
+{
+    enum { COLUMNS = 256,        /* of a piece, whoever takes it: bits depend on the number */
+           SHARED = 128 };
+    int workers = v->b->n < SHARED ? 1 : pool_threads(ctx);
+    v->pieces = (v->b->n + COLUMNS - 1) / COLUMNS;
+    if (blas_enter(ctx, v->l, workers, 1) == workers && workers > 1)
+        pool_for(ctx, 2 * v->pieces, 1, turn_pieces, v);
+    else
+        turn_pieces(v, 0, 2 * v->pieces, 0);
+    blas_stop_poll();
+}
+
+int bidiagonal_vectors(Ctx *ctx, const Blas *l, BlasType t, int64_t m, int64_t n, void *a, void *s,
+                       void *u, void *vt, Scratch *w)
+{
+    size_t bytes = blas_bytes(t), un = (size_t)n, workers = (size_t)pool_threads(ctx);
+    size_t lwork = un * APPLIED + (APPLIED + 1) * APPLIED, solve = un * (3 * un + 4);
+    int ni = (int)n;
+    Bidiagonal b = form_of(t, m, n, a, s, w);
+    b.column_taus = scratch_take(w, un, bytes);
+    b.row_taus = scratch_take(w, un, bytes);
+    int *iwork = scratch_take(w, 8 * un, sizeof *iwork);
+    void *work = scratch_take(w, workers * lwork > solve ? workers * lwork : solve, bytes);
+    if (!w->base)
+        return 0;
+    int e = form_make(ctx, t, &b);
+    __builtin_memset(u, 0, (size_t)m * un * bytes);
+    int info = lapack_bdsdc(l, t, 'U', 'I', ni, s, b.e, u, (int)m, vt, ni, NULL, NULL, work, iwork);
+    if (info)
+        return info;
+    turn_vectors(ctx, &(Turned){ l, t, &b, u, vt, work, (int)lwork, 0 });
+    scale(t, n, s, e);
+    return 0;
 }

@@ -1,5 +1,6 @@
-/* Singular values of real matrices, without vectors: a bidiagonal form by kernels of our own, then
- * LAPACK's QR iteration (bdsqr, which takes dqds where no vectors are asked for).
+/* Singular values and vectors of real matrices: a bidiagonal form by kernels of our own, then
+ * LAPACK's QR iteration (bdsqr, which takes dqds where no vectors are asked for), or with vectors
+ * its divide and conquer (bdsdc), whose vectors the reflectors turn into those of the matrix.
  *
  * LAPACK's gebrd reads what is left of the matrix twice for each column, in A'q and in A u. Here
  * the reflections of one step are applied, and both products of the next made, in one passage over
@@ -17,15 +18,19 @@ bool bidiagonal_own(BlasType, int64_t m, int64_t n);
 /* lapack_svd with job 'N' where it is; no infinities. The same bits on any number of threads. */
 int bidiagonal_values(Ctx *, const Blas *, BlasType, int64_t m, int64_t n, void *a, void *s,
                       Scratch *);
+/* With job 'S': u is m x n, vt n x n. */
+int bidiagonal_vectors(Ctx *, const Blas *, BlasType, int64_t m, int64_t n, void *a, void *s,
+                       void *u, void *vt, Scratch *);
 
 /* ---- for the kernels ---- */
 enum { BIDIAGONAL_BLOCK = 32 };  /* columns */
 
 /* Step k: A -= v y' + x u' is to be applied to columns k and on. q becomes the column's reflector,
- * and y, u and parts (of A u, one of m elements for each block) what the passage finds. */
+ * and y, u and parts (of A u, one of m elements for each block) what the passage finds. Where there
+ * are taus, of columns and of rows, the reflectors stay in a as gebrd leaves them. */
 typedef struct Bidiagonal {
     int64_t m, n, k;
-    void *a, *d, *e, *v, *x, *q, *y, *u, *parts;
+    void *a, *d, *e, *v, *x, *q, *y, *u, *parts, *column_taus, *row_taus;
     double tau;                  /* of q */
 } Bidiagonal;
 

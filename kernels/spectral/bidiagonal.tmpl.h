@@ -31,7 +31,12 @@ static void FN(column)(Bidiagonal *b)
     T y = ((T *)b->y)[k], u = ((T *)b->u)[k];
     for (int64_t i = 0; i < rows; i++)
         q[i] = FMA_ONE(x[i], -u, FMA_ONE(v[i], -y, a[i]));
-    b->tau = (double)FN(whole_reflector)(rows, q, (T *)b->d + k);
+    T tau = FN(whole_reflector)(rows, q, (T *)b->d + k);
+    b->tau = (double)tau;
+    if (b->column_taus) {
+        ((T *)b->column_taus)[k] = tau;
+        memcpy(a + 1, q + 1, (size_t)(rows - 1) * sizeof *a);
+    }
 }
 
 /* `count` columns (a constant in each call), m rows from row k on. */
@@ -106,6 +111,11 @@ static void FN(row)(Bidiagonal *b)
     T first = u[0], tau = FN(whole_reflector)(cols, u, &beta), size = ABS(beta), below;
     FN(dots)(cols, 1, y, u, cols, &below);
     ((T *)b->e)[b->k] = beta;
+    if (b->row_taus) {
+        ((T *)b->row_taus)[b->k] = tau;
+        for (int64_t j = 1; j < cols; j++)
+            ((T *)b->a)[(next + j) * b->m + b->k] = u[j];
+    }
     blocks = (cols + BIDIAGONAL_BLOCK - 1) / BIDIAGONAL_BLOCK;
     b->q = b->v;
     b->v = q;

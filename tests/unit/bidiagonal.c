@@ -1,6 +1,6 @@
-/* Singular values by our own bidiagonal form against LAPACK's whole driver: shapes, both precisions,
- * numbers near the ends of the range, matrices of low rank and with structure; the same bits on any
- * number of workers; an interrupt. A reflection of a rounded matrix has an error of some eps of its
+/* Singular values by our own bidiagonal form against LAPACK's whole driver, and vectors by what they
+ * are defined by: shapes, both precisions, numbers near the ends of the range, matrices of low rank
+ * and with structure; the same bits on any number of workers; an interrupt. A reflection of a rounded matrix has an error of some eps of its
  * norm (Higham, Accuracy and Stability of Numerical Algorithms, lemma 19.3), m + n of them are made,
  * and singular values move by no more than the matrix does. */
 #include "kernels/blas/blas_stop.h"
@@ -69,6 +69,62 @@ static void values(BlasType t, int64_t m, int64_t n, Kind kind)
     free(a), free(s), free(ref);
 }
 
+/* u, s and vt one after the other. */
+static char *run_vectors(BlasType t, int64_t m, int64_t n, const void *from, size_t *all)
+{
+    size_t bytes = blas_bytes(t), u = (size_t)(m * n) * bytes, s = (size_t)n * bytes;
+    char *a = malloc(u), *out = malloc(*all = u + s + (size_t)n * s);
+    Scratch w = { 0 };
+    memcpy(a, from, u);
+    for (int pass = 0; pass < 2; pass++) {
+        if (pass)
+            w.base = calloc(w.used + 64, 1), w.used = 0;
+        CHECK(!bidiagonal_vectors(&ctx, lib, t, m, n, a, out + u, out, out + u + s, &w));
+    }
+    free(a), free(w.base);
+    return out;
+}
+
+/* The largest element of X'X - I, of n columns `step` apart whose elements are `from` apart. */
+static double not_orthogonal(BlasType t, int64_t m, int64_t n, const void *x, int64_t step,
+                             int64_t from)
+{
+    double most = 0;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j <= i; j++) {
+            double sum = i == j ? -1 : 0;
+            for (int64_t p = 0; p < m; p++)
+                sum += mat_real(t, x, i * step + p * from) * mat_real(t, x, j * step + p * from);
+            most = fmax(most, fabs(sum));
+        }
+    return most;
+}
+
+static void vectors(BlasType t, int64_t m, int64_t n, Kind kind)
+{
+    size_t bytes = blas_bytes(t), all;
+    void *a = malloc((size_t)(m * n) * bytes);
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < m; i++)
+            mat_store(t, a, j * m + i, element(kind, t, i, j), 0);
+    char *u = run_vectors(t, m, n, a, &all), *s = u + (size_t)(m * n) * bytes;
+    char *vt = s + (size_t)n * bytes;
+    double bound = (double)(m + n) * mat_eps(t), most = 0, top = mat_real(t, s, 0);
+    double by = top > 0 ? 1 / top : 1;
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) {
+            double sum = -mat_real(t, a, j * m + i) * by;
+            for (int64_t p = 0; p < n; p++)
+                sum += mat_real(t, u, p * m + i) * (mat_real(t, s, p) * by) *
+                       mat_real(t, vt, j * n + p);
+            most = fmax(most, fabs(sum));
+        }
+    check_that(most <= bound, "U S V' is the matrix", __FILE__, (int)kind * 1000 + (int)n);
+    check_that(not_orthogonal(t, m, n, u, m, 1) <= bound, "U", __FILE__, (int)kind * 1000 + (int)n);
+    check_that(not_orthogonal(t, n, n, vt, 1, n) <= bound, "V", __FILE__, (int)kind * 1000 + (int)n);
+    free(a), free(u);
+}
+
 static void workers(const char *count)
 {
     pool_shutdown(&ctx);
@@ -87,6 +143,24 @@ static void same_on_any_number(BlasType t, int64_t n)
         workers(*count);
         void *some = run(t, n, n, a, true);
         CHECK(memcmp(one, some, bytes) == 0);
+        free(some);
+    }
+    workers("2");
+    free(a), free(one);
+}
+
+static void same_vectors_on_any_number(BlasType t, int64_t n)
+{
+    size_t all;
+    void *a = malloc((size_t)(n * n) * blas_bytes(t));
+    for (int64_t i = 0; i < n * n; i++)
+        mat_store(t, a, i, check_uniform(), 0);
+    workers("1");
+    char *one = run_vectors(t, n, n, a, &all);
+    for (const char *const *count = (const char *const[]){ "2", "5", NULL }; *count; count++) {
+        workers(*count);
+        char *some = run_vectors(t, n, n, a, &all);
+        CHECK(memcmp(one, some, all) == 0);
         free(some);
     }
     workers("2");
@@ -123,8 +197,10 @@ int main(void)
     for (int t = BLAS_S; t <= BLAS_D; t++) {
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
             for (Kind kind = 0; kind < KINDS; kind++)
-                values((BlasType)t, shapes[i][0], shapes[i][1], kind);
-        same_on_any_number((BlasType)t, 610);
+                values((BlasType)t, shapes[i][0], shapes[i][1], kind),
+                    vectors((BlasType)t, shapes[i][0], shapes[i][1], kind);
+        same_on_any_number((BlasType)t, 410);
+        same_vectors_on_any_number((BlasType)t, 410);
     }
     stopped();
     pool_shutdown(&ctx);

@@ -159,6 +159,11 @@ static void orthogonal_rows(void)
     fresh(false);
     THEN(gehrd, N, 1, N, s->a, N, s->tau, s->work, ROOM);
     BOTH(orghr, N, 1, N, s->a, N, s->tau, s->work, ROOM);
+    if (!blas_is_complex(t)) {
+        BOTH(hseqr, 'S', 'I', N, 1, N, s->a, N, s->w, s->tau, s->v, N, s->work, ROOM);
+        BOTH(gebal, 'B', N, s->a, N, s->ints, s->ints + 1, s->w);
+        BOTH(gebak, 'B', 'R', N, 1, N, s->a, NRHS, s->b, N);
+    }
     fresh(false);
     THEN(sytrd, 'U', N, s->a, N, s->u, s->v, s->tau, s->work, ROOM);
     BOTH(ormtr, 'L', 'U', 'N', N, NRHS, s->a, N, s->tau, s->b, N, s->work, ROOM);
@@ -166,6 +171,11 @@ static void orthogonal_rows(void)
         BOTH(steqr, 'I', N, s->u, s->v, s->a, N, s->work);
     if (!blas_is_complex(t))
         BOTH(bdsqr, 'U', N, 0, 0, 0, s->u, s->v, s->a, 1, s->a, 1, s->a, 1, s->work);
+    fresh(false);
+    if (!blas_is_complex(t))
+        BOTH(bdsdc, 'U', 'I', N, s->w, s->tau, s->u, N, s->v, N, NULL, NULL, s->work, s->ints);
+    if (!blas_is_complex(t))
+        BOTH(ormbr, 'Q', 'L', 'N', N, NRHS, N, s->a, N, s->tau, s->b, N, s->work, ROOM);
 }
 
 static void spectral_rows_real(void)
