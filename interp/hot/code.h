@@ -119,7 +119,9 @@ typedef struct HotCode {
     HotFn run;
     HotVariable *variables;
     HotPath *exits;
-    uint32_t variable_count, exit_count;
+    uint32_t variable_count, exit_count, used_count;
+    uint8_t order[HOT_VARIABLES];    /* variables that it asks for: the others, which it was thought
+                                      * to, may lie in what is no more */
     uint32_t entries, short_ones;    /* of those that were measured: that hardly paid */
     double seconds;        /* in it, roughly */
     bool judged;           /* whether it pays */

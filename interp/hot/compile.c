@@ -65,7 +65,8 @@ static void variable_enter(Emit *e, uint32_t i)
     Slots *s = &e->slots[i];
     *s = (Slots){ room(e, e->word), room(e, e->real), room(e, e->word),
                   v->has_im ? room(e, e->real) : NULL };
-    HotKind kind = (v->needed || !v->assigned) && !v->frame ? v->kind : HK_NOTHING;
+    bool used = e->used >> i & 1, known = used && (v->needed || !v->assigned) && !v->frame;
+    HotKind kind = known ? v->kind : HK_NOTHING;
     uint32_t tag = hot_tag(kind);
     uint32_t at = cell_offset(i) + (uint32_t)offsetof(HotCell, i);
     LlValue bits = tag ? load(e, e->word, word_at(e, at, e->word)) : word(e, 0);
@@ -287,11 +288,13 @@ static HotCode *code_keep(Emit *e)
     if (!code)
         return NULL;
     *code = (HotCode){ .draft = e->d, .vectors = e->vectors, .variable_count = e->count,
-                       .exit_count = e->exit_count, .result = e->self.result, .fn = e->self.fn,
+                       .exit_count = e->exit_count, .used_count = e->used_count,
+                       .result = e->self.result, .fn = e->self.fn,
                        .variables = mem_try_alloc(c, variables),
                        .exits = mem_try_alloc(c, exits) };
     if (code->variables && code->exits) {
         memcpy(code->kinds, e->self.kinds, sizeof code->kinds);
+        memcpy(code->order, e->order, sizeof code->order);
         memcpy(code->variables, e->variables, e->count * sizeof *e->variables);
         memcpy(code->exits, e->exits, e->exit_count * sizeof *e->exits);
         return code;

@@ -70,6 +70,9 @@ typedef struct Emit {
     unsigned rare_kind;
     HotVariable variables[HOT_VARIABLES];
     uint32_t count;
+    uint64_t used;                   /* variables that this walk asked for, */
+    uint8_t order[HOT_VARIABLES];    /* in the order in which it did, */
+    uint32_t used_count;             /* so many */
     Slots slots[HOT_VARIABLES];
     struct { LlValue data, dims[HOT_RANK], strides[HOT_RANK]; } tensors[HOT_VARIABLES];
     LlValue at[HOT_DEPTH], left[HOT_DEPTH];

@@ -68,8 +68,8 @@ static bool variable_enters(Interp *in, const HotVariable *v, HotCount *count, H
 static bool code_enters(Interp *in, const HotCode *code, HotCount *count, HotRecord *r)
 {
     enum { SCALAR = sizeof(Tensor) + sizeof(Buffer) + 128 };     /* what leaving must not lack */
-    for (uint32_t i = 0; i < code->variable_count; i++)
-        if (!variable_enters(in, &code->variables[i], count, r, i))
+    for (uint32_t k = 0; k < code->used_count; k++)
+        if (!variable_enters(in, &code->variables[code->order[k]], count, r, code->order[k]))
             return false;
     return fits(&in->ctx, code->variable_count * SCALAR);
 }
@@ -87,7 +87,8 @@ static Value cell_value(Interp *in, const HotCell *c)
 
 static void variables_back(Interp *in, const HotCode *code, const HotRecord *r)
 {
-    for (uint32_t i = 0; i < code->variable_count; i++) {
+    for (uint32_t k = 0; k < code->used_count; k++) {
+        uint32_t i = code->order[k];
         const HotVariable *v = &code->variables[i];
         if (v->assigned && !v->frame && r->cells[i].tag != V_UNDEF)
             slot_put(in, &in->fp[v->slot], cell_value(in, &r->cells[i]));

@@ -46,12 +46,22 @@ static uint32_t variable_new(Emit *e, const HotVariable *like)
     return i;
 }
 
+/* What a function captured is asked for behind the variable that holds the function. */
+static uint32_t asked_for(Emit *e, uint32_t i)
+{
+    if (!(e->used >> i & 1))
+        e->order[e->used_count++] = (uint8_t)i;
+    e->used |= (uint64_t)1 << i;
+    return i;
+}
+
 uint32_t variable_over(Emit *e)
 {
     for (uint32_t i = 0; i < e->count; i++)
         if (e->variables[i].over)
-            return i;
-    return variable_new(e, &(HotVariable){ .slot = UINT32_MAX, .over = true });
+            return asked_for(e, i);
+    HotVariable like = { .slot = UINT32_MAX, .over = true };
+    return asked_for(e, variable_new(e, &like));
 }
 
 uint32_t variable_in(Emit *e, uint32_t frame, const Value *at, uint32_t slot)
@@ -60,8 +70,8 @@ uint32_t variable_in(Emit *e, uint32_t frame, const Value *at, uint32_t slot)
     for (uint32_t i = 0; i < e->count; i++)
         if (e->variables[i].at == like.at && e->variables[i].slot == like.slot &&
             e->variables[i].frame == like.frame)
-            return i;
-    return variable_new(e, &like);
+            return asked_for(e, i);
+    return asked_for(e, variable_new(e, &like));
 }
 
 uint32_t variable_of(Emit *e, const Value *at, uint32_t slot)
@@ -74,6 +84,8 @@ uint32_t variable_of(Emit *e, const Value *at, uint32_t slot)
 void state_start(Emit *e)
 {
     e->state = (State){ .reached = true };
+    e->used = 0;
+    e->used_count = 0;
     for (uint32_t i = 0; i < e->count; i++) {
         HotVariable *v = &e->variables[i];
         if (v->assigned && (v->kind == HK_TENSOR || v->kind == HK_FUNCTION))
