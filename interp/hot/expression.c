@@ -336,10 +336,19 @@ static LlValue row_operand(Emit *e, bool single, Val v)
     return single ? as_single(e, v) : as_float(e, v);
 }
 
+/* add(x, y) and the like: of these each rounding is counted in a scope. */
+static bool rounds(int op)
+{
+    return op == TK_ADD || op == TK_SUB || op == TK_MUL || op == TK_DIV;
+}
+
 /* A nan is left to the row: where no operand was one it may have something to say. */
 static Val row_of_floats(Emit *e, const Op *op, Val a, Val b, bool two)
 {
     bool whole = a.kind == HK_INT && (!two || b.kind == HK_INT);
+    int operator = e->in->ops->operator_of[op->ew];
+    if (e->scoped && two && rounds(operator))
+        return binary_emit(e, operator, a, b);
     if (e->scoped && !whole)
         decide(e, false, &a, &b);
     bool single = e->scoped ? !whole || ew_compute_dtype(op->ew, DT_I64) == DT_F64

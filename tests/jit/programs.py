@@ -125,7 +125,7 @@ class Program:
             f = self.r.choice(["sqrt", "abs", "exp", "floor", "sin", "log", "tanh", "ceil", "round", "sign"])
             return "%s(%s)" % (f, self.float(d + 1) if self.p(0.8) else self.int(d + 1))
         if r < 0.83:
-            return self.pick(["maximum", "minimum", "atan2", "hypot"]) % (self.float(d + 1), self.number(d + 1))
+            return self.pick(["maximum", "minimum", "atan2", "hypot", "add", "divide", "multiply", "subtract", "mod", "power"]) % (self.float(d + 1), self.number(d + 1))
         if r < 0.85:
             return "(%s^%s)" % (self.float(d + 1), self.r.choice(["2", "0.5", "-1", "3", "2.0", "i"]))
         if r < 0.86:
@@ -311,11 +311,39 @@ class Program:
         else:
             self.out("%s = %s" % (self.of("i") or "i", self.call("i", 0) or "3"))
 
+    def shared(self, a, b):
+        """Values that have something in common: views, tuples of tensors, functions of the same."""
+        r = self.r.random()
+        loop = self.r.choice(self.loops or ["1"])
+        if r < 0.35:                 # functions that come and go with what they captured
+            names = [f[0] for f in self.functions if f[1] in (["i"], ["f"])] or ["h"]
+            to, of = self.r.choice(names + ["h", "h"]), self.r.choice(names)
+            self.out("%s = %s" % (to, self.r.choice([of, "maker(%s)" % self.number(1), "maker(%s)" % loop, "keeper(%s)" % a,
+                                                     "keeper(%s)" % (self.of("iv") or "u"), "chain(%s, %s)" % (of, self.r.choice(names))])))
+        elif r < 0.55:
+            self.out("%s = %s" % (a, self.r.choice([b + "[::-1]", b + "[1:]", b + "[0:5:2]", b + "'", b + " + 0", "reshape(%s, (len(%s),))" % (b, b)])))
+        elif r < 0.65:
+            self.out("pair = (%s, %s)" % (a, b))
+        elif r < 0.70:
+            self.out("pair = append(pair, %s)" % self.number(1))
+        elif r < 0.75:
+            self.out('text = "{%s}{i}"' % loop)
+        elif r < 0.80:
+            self.out("%s = reduce((v0, v1) -> v0 + v1 * %s, %s)" % (self.of("f") or "f", self.of("f") or "2", self.of("fv") or "u"))
+        elif r < 0.88:
+            self.out("%s = map(x -> x + %s, %s)" % (self.of("fv") or "u", self.of("f") or "1", self.of("fv") or "u"))
+        elif r < 0.94:
+            self.out("%s[:] = %s" % (self.of("fv") or "u", self.number(1)))
+        else:
+            self.out("i = len(%s)" % self.r.choice(["text", "pair", a]))
+
     def odd(self):
         r = self.r.random()
         kind = self.r.choice(["fv", "fm", "iv"])
         a, b = self.of(kind) or "u", self.of(kind) or "u"
-        if r < 0.15:
+        if self.p(0.3):
+            self.shared(a, b)
+        elif r < 0.15:
             self.out("%s = %s" % (a, b))
         elif r < 0.25:
             self.out("%s, %s = %s, %s" % (a, b, b, a))
@@ -488,6 +516,28 @@ class Program:
         self.vars, self.in_function = before
         self.functions.append((name, kinds, kind))
 
+    def recursive(self):
+        """A function that calls itself: with arguments of one kind, mostly, so that it is machine code by itself."""
+        kind = self.r.choice("if")
+        before, self.vars = self.vars, {"n": "i", "a": kind, **({"i": "i"} if self.p(0.3) else {})}
+        functions, self.functions = self.functions, self.functions if self.p(0.5) else []
+        self.out("fn again(n, a) {")
+        self.depth += 1
+        self.in_function = True
+        self.out("if n %s { return %s }" % (self.r.choice(["<= 0", "< 1", "> 20 or n <= 0", "== 0 or a > 50"]), self.expr(kind, 2)))
+        self.size = 50
+        for _ in range(self.r.choice([0, 0, 1, 2])):
+            self.statement()
+        steps = ["n - 1", "n - 1", "n - 2", "(n - 1) // 2"]
+        calls = ["again(%s, %s)" % (self.r.choice(steps), self.expr(kind, 3) if self.p(0.95) else self.number(3)) for _ in range(self.r.choice([1, 1, 2]))]
+        self.out((" %s " % self.r.choice("+-*")).join(calls + [self.expr(kind, 2)]))
+        self.depth -= 1
+        self.out("}")
+        self.in_function = False
+        self.vars, self.functions = before, functions
+        self.out("fn deep(k, x) { again(k % 7, x) }")
+        self.functions.append(("deep", ["i", kind], kind))
+
     def declare(self):
         for n in ["i", "j", "c"]:
             self.out("%s = %s" % (n, self.r.choice(SMALL if self.p(0.8) else INTS)))
@@ -526,10 +576,15 @@ class Program:
         self.declare()
         for i in range(self.r.randint(0, 3)):
             self.function(i)
-        if self.functions and self.p(0.3):
-            self.out("fn maker(k) { return x -> x * k + 1 }")
-            self.out("m1 = maker(%s)" % self.r.choice(["2", "0.5", "true"]))
-            self.functions.append(("m1", ["i"], "i"))
+        self.out("fn maker(k) { return x -> x * k + 1 }")
+        self.out("fn keeper(v) { return x -> v[0] + x }")
+        self.out("fn chain(f, g) { return x -> f(g(x)) }")
+        for name, of in [("m1", "maker(%s)" % self.r.choice(["2", "0.5", "true"])), ("m2", "keeper(u)"), ("m3", "chain(h, h)")]:
+            if self.p(0.3):
+                self.out("%s = %s" % (name, of))
+                self.functions.append((name, ["i" if name == "m1" else "f"], "i" if name == "m1" else "f"))
+        if self.p(0.3):
+            self.recursive()
         self.functions.append(("h", ["f"], "f"))
         self.size = 0
         style = self.r.random()
