@@ -103,20 +103,32 @@ static void worker_drop(Ctx *c, HotWorker *w)
     mem_free(c, w, sizeof *w);
 }
 
+/* With a stack that LLVM has room on: what the system gives (`ulimit -s`) may be little. */
+static bool start(HotWorker *w)
+{
+    enum { STACK = 8 << 20 };
+    pthread_attr_t attributes;
+    sigset_t before;
+    if (pthread_attr_init(&attributes) != 0)
+        return false;
+    signals_hold(&before);
+    bool started = pthread_attr_setstacksize(&attributes, STACK) == 0 &&
+                   pthread_create(&w->thread, &attributes, work, w) == 0;
+    signals_let(&before);
+    pthread_attr_destroy(&attributes);
+    return started;
+}
+
 HotWorker *worker_new(Ctx *c)
 {
     HotWorker *w = mem_try_alloc(c, sizeof *w);
-    sigset_t before;
     if (!w)
         return NULL;
     *w = (HotWorker){ .process = forks_seen() };
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->wake, NULL);
     pthread_cond_init(&w->done, NULL);
-    signals_hold(&before);
-    bool started = pthread_create(&w->thread, NULL, work, w) == 0;
-    signals_let(&before);
-    if (started)
+    if (start(w))
         return w;
     worker_drop(c, w);
     return NULL;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A program whose memory is used up when a loop becomes hot goes on without LLVM, which would end the
-process; nor does it fail for want of a copy that the evaluator would not make. RICCI names the binary. Prints `N passed, N failed` last."""
+process; nor does it fail for want of a copy that the evaluator would not make, nor where stacks are small. RICCI names the
+binary. Prints `N passed, N failed` last."""
 import os
 import resource
 import subprocess
@@ -39,6 +40,20 @@ def run_limited(folder, way):
     return end.stdout + "exit %d" % end.returncode
 
 
+# a loop that LLVM takes for long, beside the quick code
+LARGE = "%s\nfor i in 0:2000000 {\n%s\n}\nprint(x0, x29)\n" % (
+    "\n".join("x%d = %d" % (k, k) for k in range(30)),
+    "\n".join("x%d = (x%d + i * %d) %% 1009" % (k % 30, k * 7 % 30, k) for k in range(60)))
+
+
+def run_shallow(folder, way):
+    """With 40 kB of stack for each thread that asks for nothing else."""
+    few = lambda: resource.setrlimit(resource.RLIMIT_STACK, (40 << 10, resource.RLIM_INFINITY))
+    end = subprocess.run([RICCI, "large.ric"], cwd=folder, env=dict(os.environ, RICCI_JIT=way), text=True, preexec_fn=few,
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return end.stdout + "exit %d" % end.returncode
+
+
 def main():
     passed = failed = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -60,6 +75,14 @@ def main():
             passed, failed = passed + right, failed + (not right)
             if not right:
                 print("FAIL RICCI_JIT=%s within a limit: %s" % (way, got))
+        with open(os.path.join(folder, "large.ric"), "w") as f:
+            f.write(LARGE)
+        want = run_shallow(folder, "quick")
+        for way in ("now", ""):
+            got = run_shallow(folder, way)
+            passed, failed = passed + (got == want), failed + (got != want)
+            if got != want:
+                print("FAIL RICCI_JIT=%s with little stack: %s" % (way, got))
     print("%d passed, %d failed" % (passed, failed))
     return failed > 0
 
