@@ -196,8 +196,8 @@ static _Atomic int *nudge_of(Interp *in, const HotSite *s)
  * and what is over soon is over before there is one. */
 static HotEnd run_in_parts(Interp *in, HotCode *code, HotCount *count, Value *left)
 {
-    uint64_t part = code->entries ? AT_ONCE : 1, whole = count->left;
-    if (whole <= part)
+    uint64_t part = code->entries ? AT_ONCE : 1;
+    if (count->left <= part)
         return hot_run(in, code, count, NULL, left);
     double began = now(), ends = began;
     HotEnd end = HOT_DONE;
@@ -211,18 +211,21 @@ static HotEnd run_in_parts(Interp *in, HotCode *code, HotCount *count, Value *le
         if (ends - last < BRIEF / PARTS)
             part *= PARTS;
     }
-    return end == HOT_MISS && count->left < whole ? HOT_DONE : end;
+    return end;
 }
 
+/* A variable may be of another kind after any of the parts: the code is not entered again, and yet
+ * iterations were done. */
 static HotEnd run(Interp *in, HotSite *s, HotCount *count, Value *left)
 {
     HotCode *code = s->code;             /* the chunk's: what it runs may put another in place */
-    if (count && !in->hot_worker && code->seconds < BRIEF) {
-        HotEnd end = run_in_parts(in, code, count, left);
-        if (end != HOT_DONE || !count->left || s->code != code)
-            return end;
-    }
-    return hot_run(in, code, count, nudge_of(in, s), left);
+    uint64_t whole = count ? count->left : 0;
+    HotEnd end = HOT_DONE;
+    if (count && !in->hot_worker && code->seconds < BRIEF)
+        end = run_in_parts(in, code, count, left);
+    if (end == HOT_DONE && s->code == code && (!count || count->left))
+        end = hot_run(in, code, count, nudge_of(in, s), left);
+    return end == HOT_MISS && count && count->left < whole ? HOT_DONE : end;
 }
 
 static HotEnd hot_loop(Interp *in, const Exec *x, HotSite *s, HotCount *count, Value *left)
