@@ -364,6 +364,8 @@ static void sweep(StageWork *w, const StageLinks *links, const StageStep *s, Sta
     w->val[root->value] = (StagePlace){ last->to, 1 };
     if (w->run->stream && (uintptr_t)last->to % CHAIN_VECTOR == 0)
         last->run = links->past[root->at];
+    if (w->aheads == 1)         /* of more streams the machine has enough to do */
+        *--link = (StageLink){ .run = links->ahead, .x = w->ahead[0] - bytes };
     links->start(link, 0, bytes);
 }
 
