@@ -9,7 +9,8 @@
 #include "kernels/reduce/reduce.h"
 
 enum {
-    LEAST = 1 << 18,            /* elements: below, the cache has a tensor as well */
+    LEAST = 1 << 18,            /* elements: below, the cache has a tensor as well … */
+    LEAST_SWEPT = 1 << 15,      /* … if they do not stay in registers */
     SHARE = 1 << 17             /* what a thread takes at least, be the chain as dear as it may */
 };
 
@@ -26,19 +27,29 @@ static void make(RedBlocks *blocks, int64_t from, int64_t to, int worker, void *
         blocks->failed = true;
 }
 
+/* Where the values are floats of the accumulator's dtype, as they leave the chain's registers. */
+static bool fold_them(RedBlocks *blocks, int fold, int64_t from, int64_t to, int64_t each,
+                      int worker, void *acc)
+{
+    NestReduce op = fold == FOLD_SUM ? NEST_SUM : fold == FOLD_MIN ? NEST_MIN : NEST_MAX;
+    return (fold == FOLD_SUM || fold == FOLD_MIN || fold == FOLD_MAX) &&
+           nest_rows_fold(((Folded *)blocks)->rows, op, from, to, each, worker, acc);
+}
+
 /* V_UNDEF: the operation wants a tensor, or one of the chain has a notice to give. */
 static Value fold(Interp *in, const Exec *x, const Op *op, const Lazy *z)
 {
     Ctx *ctx = &in->ctx;
     FuseRun run;
     ErrFrame frame;
-    if (!op->blocks || z->head.size < LEAST)
+    if (!op->blocks || z->head.size < (op->folds ? LEAST_SWEPT : LEAST))
         return v_undef();
     fuse_plan(in, z, &run);
-    if (!nest_has_rows(run.plan, z->head.size) ||
+    if ((z->head.size < LEAST && !nest_rows_swept(run.plan)) ||
+        !nest_has_rows(run.plan, z->head.size) ||
         (nest_seconds(run.plan) > DEAR && z->head.size / SHARE < pool_threads(ctx)))
         return v_undef();
-    Folded f = { .blocks.make = make,
+    Folded f = { .blocks = { .make = make, .fold = fold_them },
                  .rows = nest_rows_begin(ctx, run.plan, z->head.size, NULL, run.data) };
     in->at = x;
     if (ERR_TRY(ctx, &frame)) {

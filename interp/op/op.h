@@ -230,6 +230,8 @@ struct Op {
     bool carries;           /* moves its operands as they are, whatever is remembered of them */
     /* run takes, without other arguments, a shape whose elements are made by OpCall.blocks */
     bool blocks;
+    /* … and folds floats as they leave a chain's registers: sums and extremes */
+    bool folds;
     bool factors;           /* takes what factorize gives for its first operand (Kind.stands) */
     bool orders;            /* parameter 1 is the order in which a sparse one is taken apart */
     bool solves;            /* solves A x = b: `compare` keeps the three */

@@ -10,9 +10,12 @@
         enum { LANES = 32 };                                                  \
         double lane[LANES] = { 0 }, rest = 0;                                 \
         int64_t i = 0;                                                        \
-        for (; i + LANES <= n; i += LANES)                                    \
+        for (; i + LANES <= n; i += LANES) {                                  \
+            for (size_t at = 0; sizeof(T) == 4 && at < 4 * LANES; at += 64)   \
+                __builtin_prefetch((const char *)(x + i) + 8192 + at);        \
             for (int l = 0; l < LANES; l++)                                   \
                 lane[l] += (double)x[i + l] * (double)x[i + l];               \
+        }                                                                     \
         for (; i < n; i++)                                                    \
             rest += (double)x[i] * (double)x[i];                              \
         for (int half = LANES / 2; half; half /= 2)                           \

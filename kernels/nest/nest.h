@@ -136,6 +136,9 @@ StageRows *nest_stage_rows_begin(Ctx *, const NestStage *, int64_t rows, void *o
                                  const void *const *data);
 EwTrouble nest_stage_rows_run(StageRows *, int64_t from, int64_t to, int worker);
 EwTrouble nest_stage_rows_make(StageRows *, int64_t from, int64_t to, int worker, void *at);
+bool nest_stage_rows_swept(const NestStage *);
+bool nest_stage_rows_fold(StageRows *, NestReduce, int64_t from, int64_t to, int64_t each,
+                          int worker, void *results);
 void nest_stage_rows_end(Ctx *, StageRows *);
 void nest_stage_report(const NestStage *, ReportStep *);
 double nest_stage_seconds(const NestStage *);

@@ -9,7 +9,8 @@
 #include <string.h>
 
 enum {
-    CHAIN_MIN = 4,              /* operations */
+    CHAIN_MIN = 4,              /* operations; one where all of a program is a chain */
+    SWEEP_STRIPS = 32,          /* at a time: after each so many an interrupt is seen */
     BURST = 512                 /* bytes between which memory is fetched and written: eight lines */
 };
 
@@ -44,6 +45,7 @@ typedef struct Run {
     StageStep *step;            /* its first; those of the program end at `end` */
     int count;
     const StageStep *end;
+    int least;                  /* operations */
     int stack[CHAIN_REGISTERS], depth;
     uint32_t spilled;           /* its steps whose values wait in memory */
 } Run;
@@ -122,7 +124,7 @@ static int chain_length(Run *r)
 {
     int cut;
     r->count = r->count < CHAIN_MAX ? r->count : CHAIN_MAX;
-    while (r->count >= CHAIN_MIN) {
+    while (r->count >= r->least) {
         uint32_t before = r->spilled;
         if (assign_registers(r, &cut))
             return r->count;
@@ -204,13 +206,30 @@ static void gather_directs(StageProgram *p, int level)
     }
 }
 
+/* Nothing but places of operands, one chain and the store; does it keep more than the result? */
+static bool is_one_chain(const StageProgram *p, bool *keeps)
+{
+    int i = p->first[1], chain;
+    while (i < p->steps && p->step[i].kind == STEP_DIRECT)
+        i++;
+    chain = i;
+    if (i == p->steps || p->step[i].kind != STEP_CHAIN || p->first[1] > 0)
+        return false;
+    i += p->step[chain].covers;
+    *keeps = false;
+    for (int k = chain + 1; k < i; k++)
+        *keeps |= p->step[k].kept;
+    return p->step[i].to_result && i + 2 == p->steps && p->step[i + 1].kind == STEP_STORE;
+}
+
 void stage_find_chains(Ctx *ctx, const StageCode *c, StageProgram *p)
 {
     for (int level = 0; level < p->levels; level++) {
         gather_directs(p, level);
         for (int i = p->first[level]; i < p->first[level + 1]; i++) {
             StageStep *s = &p->step[i];
-            Run r = { .c = c, .step = s, .end = p->step + p->steps };
+            Run r = { .c = c, .step = s, .end = p->step + p->steps,
+                      .least = c->sweeps ? 1 : CHAIN_MIN };
             while (i + r.count < p->first[level + 1] && is_link(s + r.count, s->dtype))
                 r.count++;
             int covers = chain_length(&r);
@@ -225,6 +244,52 @@ void stage_find_chains(Ctx *ctx, const StageCode *c, StageProgram *p)
             i += covers;
         }
     }
+    p->sweeps = c->sweeps && p == &c->main && is_one_chain(p, &p->keeps);
+}
+
+/* ---- sweeping ----
+ * Where a whole program is links and operands lie one behind the other, a chain goes over many
+ * strips at a time. Its result goes from registers to where it lies, past the cache if it is large,
+ * and nothing is asked for ahead: the machine sees the streams. */
+
+static bool sweeps_node(const StageCode *c, const NestNode *node)
+{
+    const Nest *n = c->nest;
+    int strip = c->main.strip;
+    bool moves = node->free >> strip & 1;
+    const NestLoad *l = node->kind == NEST_LOAD ? &n->load[node->slot] : NULL;
+    DType root = (DType)n->node[n->root].dtype;
+    if (!moves)
+        return node->kind == NEST_CONST;
+    if (l)
+        return l->gathers == 0 && !c->pack[node->slot].used && l->stride[strip] == 1 &&
+               l->dtype == root;
+    return node->kind == NEST_EW && (DType)node->dtype == root &&
+           stage_is_link((EwOp)node->op, node->args, (DType)node->compute, node->watch);
+}
+
+bool stage_may_sweep(const StageCode *c)
+{
+    const Nest *n = c->nest;
+    const StageProgram *p = &c->main;
+    if (p->strip < 0 || p->loops != 1 || p->loop[0].kind != LOOP_CHUNK || p->tile >= 0 ||
+        c->groups || c->period || c->out_stride[p->strip] != 1 ||
+        n->node[n->root].kind != NEST_EW)
+        return false;
+    for (int k = 0; k < n->nodes; k++)
+        if (c->used[k] && !sweeps_node(c, &n->node[k]))
+            return false;
+    return true;
+}
+
+int64_t stage_sweep_length(const StageCode *c)
+{
+    return c->main.keeps ? c->main.strip_length : SWEEP_STRIPS * c->main.strip_length;
+}
+
+int stage_sweep_group(const StageCode *c)
+{
+    return stage_kernels()->links[c->nest->node[c->nest->root].dtype]->group;
 }
 
 /* ---- running them ---- */
@@ -276,10 +341,38 @@ static void run_rest(StageWork *w, const StageStep *s, int covers, int64_t done)
 
 static const char none[CHAIN_VECTOR];
 
+/* All groups of a chain that sweeps. Its root's link from registers to memory stands before that
+ * which finishes, and goes elsewhere. */
+static void sweep(StageWork *w, const StageLinks *links, const StageStep *s, StageLink *link,
+                  int64_t bytes)
+{
+    const StageStep *root = s + s->covers;
+    StageLink *last = &link[s->links - 2];
+    StageFolding *f = w->run->folding;
+    if (f) {
+        _Alignas(CHAIN_VECTOR) char lanes[LANE_BYTES], nan[CHAIN_VECTOR] = { 0 };
+        last->to = lanes;
+        last->nan = nan;
+        for (int k = 0; k < w->aheads; k++)
+            *--link = (StageLink){ .run = links->ahead, .x = w->ahead[k] - bytes };
+        last->run = links->into[f->fold][root->at];
+        links->fold[f->fold](link, lanes, f->each, bytes / f->each, f->result);
+        f->nan = memcmp(nan, none, sizeof nan) != 0;
+        return;
+    }
+    last->to = w->run->out + stage_offset(w, w->c->out_term, w->c->out_terms);
+    w->val[root->value] = (StagePlace){ last->to, 1 };
+    if (w->run->stream && (uintptr_t)last->to % CHAIN_VECTOR == 0)
+        last->run = links->past[root->at];
+    if (w->aheads == 1)         /* of more streams the machine has enough to do */
+        *--link = (StageLink){ .run = links->ahead, .x = w->ahead[0] - bytes };
+    links->start(link, 0, bytes);
+}
+
 bool stage_run_chain(StageWork *w, const StageProgram *p, const StageStep *s, int pace)
 {
     const StageLinks *links = stage_kernels()->links[s->dtype];
-    StageLink link[2 * CHAIN_MAX + 1];
+    StageLink room[AHEAD_MAX + 2 * CHAIN_MAX + 1], *link = room + AHEAD_MAX;
     int covers = s->covers, bytes = s->bytes, group = links->group;
     int64_t groups = w->n / group, lines = (int64_t)pace * covers, moved = 0;
     _Alignas(CHAIN_VECTOR) char nan[CHAIN_VECTOR] = { 0 };
@@ -287,7 +380,10 @@ bool stage_run_chain(StageWork *w, const StageProgram *p, const StageStep *s, in
         return false;
     place_links(w, p, s, link, nan);
     int64_t end = groups * group * bytes, burst = lines ? BURST : end;
-    for (int64_t at = 0; at < end; at += burst) {
+    bool sweeps = p->sweeps && !(w->run->making && lines);
+    if (sweeps)
+        sweep(w, links, s, link, end);
+    for (int64_t at = sweeps ? end : 0; at < end; at += burst) {
         int64_t to = at + burst < end ? at + burst : end;
         int some = (int)(lines * to / end - moved);
         links->start(link, at, to);

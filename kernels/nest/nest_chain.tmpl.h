@@ -100,6 +100,48 @@ LINKS1(LINK1_WATCHED, sqrt, ID(roots))
 KEEP(a)
 KEEP(b)
 
+#define PAST_CACHE(r) \
+    static void ID(past_##r)(ARGS) \
+    { \
+        PAST((T *)(l->to + at), r##0); \
+        PAST((T *)(l->to + at + VECTOR), r##1); \
+        PAST((T *)(l->to + at + 2 * VECTOR), r##2); \
+        PAST((T *)(l->to + at + 3 * VECTOR), r##3); \
+        NEXT; \
+    }
+PAST_CACHE(a)
+PAST_CACHE(b)
+
+#define FAR 8192
+static void ID(ahead)(ARGS)
+{
+    for (int i = 0; i < CHAIN_VECTORS * VECTOR; i += 64)
+        __builtin_prefetch(l->x + at + FAR + i);
+    NEXT;
+}
+
+/* Into lanes, of which a group is one part. */
+#define INTO(name, F, r, LOOK) \
+    static void ID(name##_into_##r)(ARGS) \
+    { \
+        char *to = l->to + (at & (LANE_BYTES - 1)); \
+        LOOK(r##0, r##1, r##2, r##3); \
+        PUT((T *)to, F(AT((T *)to), r##0)); \
+        PUT((T *)(to + VECTOR), F(AT((T *)(to + VECTOR)), r##1)); \
+        PUT((T *)(to + 2 * VECTOR), F(AT((T *)(to + 2 * VECTOR)), r##2)); \
+        PUT((T *)(to + 3 * VECTOR), F(AT((T *)(to + 3 * VECTOR)), r##3)); \
+        NEXT; \
+    }
+#define INTOS(name, F, LOOK) INTO(name, F, a, LOOK) INTO(name, F, b, LOOK)
+#define NO_LOOK(x, y, z, w)
+#define LOOK_NAN(x, y, z, w) \
+    (*(ID(mask) *)l->nan |= ((x) != (x)) | ((y) != (y)) | ((z) != (z)) | ((w) != (w)))
+#define LESS_OF(a, v) ID(choose)((v) < (a), v, a)
+#define MORE_OF(a, v) ID(choose)((v) > (a), v, a)
+INTOS(sum, PLUS, NO_LOOK)
+INTOS(least, LESS_OF, LOOK_NAN)
+INTOS(most, MORE_OF, LOOK_NAN)
+
 static void ID(finish)(ARGS)
 {
     (void)l, (void)at, (void)a0, (void)a1, (void)a2, (void)a3;
@@ -112,6 +154,47 @@ static void ID(start)(const StageLink *l, int64_t from, int64_t to)
     for (int64_t at = from; at < to; at += CHAIN_VECTORS * VECTOR)
         ((ID(link) *)l->run)(l, at, none, none, none, none, none, none, none, none);
 }
+
+/* As reduce_fold.tmpl.h does: no element is added up more than 16 times in a row. */
+static void ID(sum_fold)(const StageLink *link, void *lanes, int64_t each, int64_t count,
+                         void *result)
+{
+    enum { LANES = LANE_BYTES / sizeof(T), PART = 16 * LANE_BYTES };
+    T *lane = lanes, total[LANES];
+    for (int64_t b = 0; b < count; b++) {
+        for (int64_t at = b * each, end = at + each; at < end; at += PART) {
+            for (int l = 0; l < LANES; l++)
+                lane[l] = (T)-0.0;
+            ID(start)(link, at, at + PART < end ? at + PART : end);
+            for (int l = 0; l < LANES; l++)
+                total[l] = at == b * each ? lane[l] : total[l] + lane[l];
+        }
+        for (int w = LANES / 2; w > 0; w /= 2)
+            for (int l = 0; l < w; l++)
+                total[l] += total[l + w];
+        ((T *)result)[b] = total[0];
+    }
+}
+
+/* As reduce_extreme.tmpl.h does; it means nothing where there was a nan. */
+#define EXTREME_FOLD(name, WORST, BETTER) \
+    static void ID(name##_fold)(const StageLink *link, void *lanes, int64_t each, int64_t count, \
+                                void *result) \
+    { \
+        enum { LANES = LANE_BYTES / sizeof(T) }; \
+        T *lane = lanes; \
+        for (int64_t b = 0; b < count; b++) { \
+            for (int l = 0; l < LANES; l++) \
+                lane[l] = WORST; \
+            ID(start)(link, b * each, (b + 1) * each); \
+            for (int w = LANES / 2; w > 0; w /= 2) \
+                for (int l = 0; l < w; l++) \
+                    lane[l] = lane[l + w] BETTER lane[l] ? lane[l + w] : lane[l]; \
+            ((T *)result)[b] = lane[0]; \
+        } \
+    }
+EXTREME_FOLD(least, HIGHEST, <)
+EXTREME_FOLD(most, LOWEST, >)
 
 #define OF2(name, r) \
     { { (StageLinkFn)ID(name##_##r##_RR), (StageLinkFn)ID(name##_##r##_RM), \
@@ -138,6 +221,12 @@ static const StageLinks ID(links) = {
                [LINK_RELU] = ROW1(relu), [LINK_SQRT] = ROW1(sqrt),
                [LINK_WATCHED_SQRT] = ROW1(watched_sqrt) },
     .keep = { (StageLinkFn)ID(keep_a), (StageLinkFn)ID(keep_b) },
+    .past = { (StageLinkFn)ID(past_a), (StageLinkFn)ID(past_b) },
+    .ahead = (StageLinkFn)ID(ahead),
+    .into = { { (StageLinkFn)ID(sum_into_a), (StageLinkFn)ID(sum_into_b) },
+              { (StageLinkFn)ID(least_into_a), (StageLinkFn)ID(least_into_b) },
+              { (StageLinkFn)ID(most_into_a), (StageLinkFn)ID(most_into_b) } },
+    .fold = { ID(sum_fold), ID(least_fold), ID(most_fold) },
     .finish = (StageLinkFn)ID(finish),
 };
 #undef ARGS
@@ -167,6 +256,15 @@ static const StageLinks ID(links) = {
 #undef NEGATE
 #undef RECTIFY
 #undef KEEP
+#undef PAST_CACHE
+#undef FAR
+#undef INTO
+#undef INTOS
+#undef NO_LOOK
+#undef LOOK_NAN
+#undef LESS_OF
+#undef MORE_OF
+#undef EXTREME_FOLD
 #undef OF2
 #undef ROW2
 #undef TWICE

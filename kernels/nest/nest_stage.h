@@ -93,6 +93,10 @@ typedef struct StageLink {
     void *nan;                  /* watched: a vector of CHAIN_VECTOR bytes at most */
 } StageLink;
 
+/* Reductions that take a chain's values from its registers (kernels/reduce has their lanes and
+ * their order, hence their bits). */
+typedef enum ChainFold { CHAIN_SUM, CHAIN_MIN_OF, CHAIN_MAX_OF, CHAIN_FOLDS } ChainFold;
+
 typedef struct StageLinks {
     int group;
     void (*start)(const StageLink *, int64_t from, int64_t to);         /* bytes, whole groups */
@@ -101,6 +105,12 @@ typedef struct StageLinks {
     StageLinkFn twice[LINK_BINARY][CHAIN_REGISTERS];
     StageLinkFn unary[LINK_UNARY][CHAIN_REGISTERS][FROM_KINDS];
     StageLinkFn keep[CHAIN_REGISTERS];          /* to memory */
+    StageLinkFn past[CHAIN_REGISTERS];          /* to multiples of CHAIN_VECTOR, past the cache */
+    StageLinkFn ahead;                          /* asks for what lies behind x */
+    StageLinkFn into[CHAIN_FOLDS][CHAIN_REGISTERS];     /* lanes at `to`, whether one is nan */
+    /* One result for each of `count` blocks of `each` bytes; `lanes`: of that link. */
+    void (*fold[CHAIN_FOLDS])(const StageLink *, void *lanes, int64_t each, int64_t count,
+                              void *result);
     StageLinkFn finish;
 } StageLinks;
 
@@ -217,6 +227,9 @@ typedef struct StageProgram {
     int pace;                   /* lines per load that are fetched ahead, and of the result that are
                                  * written, between two steps */
     bool single;                /* one step alone: only its result's strip would be in the cache */
+    bool sweeps;                /* its strips are one chain, which may run over many of them at a
+                                 * time and leaves its values where the result lies … */
+    bool keeps;                 /* … but for some that wait in a strip of memory */
     int cover;                  /* index that folds run down themselves, or -1 … */
     int64_t cover_extent;       /* … and its extent; 0: that of the block */
 } StageProgram;
@@ -293,6 +306,7 @@ struct StageCode {
     int64_t parts;              /* > 0: the bound loop is cut into so many */
     int64_t part_extent;
     bool stream, direct;        /* write past the cache; the root writes to the result itself */
+    bool sweeps;                /* all of it may become one chain of links (nest_chain.c) */
     StageProgram main;
     int groups, reductions, values, terms, tables, value_cap, term_cap, table_cap;
     bool *used;                 /* per node: how the result uses it */
@@ -349,6 +363,10 @@ void stage_compile(Ctx *, StageCode *);
 /* nest_chain.c: whether a chain can have the operation; finds chains among the steps, whose
  * registers are assigned. */
 bool stage_is_link(EwOp, int args, DType, bool watched);
+bool stage_may_sweep(const StageCode *);
+/* The strips that a chain takes at a time, where the program sweeps; elements of its groups. */
+int64_t stage_sweep_length(const StageCode *);
+int stage_sweep_group(const StageCode *);
 void stage_find_chains(Ctx *, const StageCode *, StageProgram *);
 /* nest_stage_nan.c: has a result of floats a nan where no operand has one? */
 bool stage_makes_nan(const StageStep *, const char *to, const void *const *in,

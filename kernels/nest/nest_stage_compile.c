@@ -273,7 +273,7 @@ static TripleForm find_triple(const Maker *m, const NestNode *node, int *in)
     EwOp op = (EwOp)node->op;
     const NestNode *a, *b;
     if ((dt != DT_F32 && dt != DT_F64) || !is_strip(m, node->free) ||
-        -m->chain[chain_of(m, (int)(node - m->n->node))] >= CHAIN_SURE)
+        m->c->sweeps || -m->chain[chain_of(m, (int)(node - m->n->node))] >= CHAIN_SURE)
         return TRIPLE_NONE;
     if (op == EW_RELU && (a = once(m, node->arg[0], EW_ADD, dt, node->free)) && !a->watch) {
         in[0] = a->arg[0];

@@ -798,5 +798,6 @@ void stage_choose(Ctx *ctx, StageCode *c)
                 c->nest->index[c->main.strip].extent >= 64;
     c->direct = along == 1;
     c->rows = stage_is_rows(c);
+    c->sweeps = stage_may_sweep(c);
     c->distances = stage_find_distances(c, &c->distance);
 }

@@ -403,7 +403,10 @@ void stage_steps(StageWork *w, const StageProgram *p, int level)
             else
                 fold_along(w, s, &w->c->reduction[s->load]);
             break;
-        case STEP_STORE: step_store(w, s); break;
+        case STEP_STORE:
+            if (!w->run->folding)
+                step_store(w, s);
+            break;
         }
     }
 }
@@ -588,12 +591,34 @@ static void enter(StageWork *w, const StageLoop *loop, int64_t digit)
         w->block = rest < loop->block ? rest : loop->block;
 }
 
+/* Strips [begin, end) of a program that sweeps; what is less than a group by itself. */
+static void run_sweep(StageWork *w, int64_t begin, int64_t end)
+{
+    const StageLoop *loop = &w->c->main.loop[0];
+    int64_t most = stage_sweep_length(w->c), group = stage_sweep_group(w->c), at, n;
+    end = end * loop->block < loop->extent ? end * loop->block : loop->extent;
+    for (at = begin * loop->block; at < end && !stage_stopped(w->run); at += n) {
+        n = end - at < most ? end - at : most;
+        if (n > group)
+            n -= n % group;
+        w->pos[loop->index] = at;
+        w->n = n;
+        stage_steps(w, &w->c->main, 1);
+    }
+    if (w->store_left)
+        stage_write_some(w, w->store_left);
+}
+
 /* Iterations [begin, end) of the leading loops; the steps outside of all loops were run. */
 static void run_range(StageWork *w, int64_t begin, int64_t end)
 {
     const StageProgram *p = &w->c->main;
     int64_t digit[NEST_INDICES + 2], rest = begin;
     int loops = w->c->parallel;
+    if (p->sweeps) {
+        run_sweep(w, begin, end);
+        return;
+    }
     for (int l = loops - 1; l >= 0; l--) {
         int64_t count = loop_count(&p->loop[l]);
         digit[l] = rest % count;

@@ -179,6 +179,37 @@ EwTrouble nest_stage_rows_make(StageRows *r, int64_t from, int64_t to, int worke
     return (EwTrouble)r->run.trouble;
 }
 
+static bool folds(const StageCode *c) { return c->main.sweeps && !c->main.keeps; }
+
+bool nest_stage_rows_swept(const NestStage *s)
+{
+    return !STAGE_HOSTILE && folds(s->code) && (!s->general || folds(s->general));
+}
+
+bool nest_stage_rows_fold(StageRows *r, NestReduce op, int64_t from, int64_t to, int64_t each,
+                          int worker, void *results)
+{
+    const StageCode *c = r->run.c;
+    const NestNode *root = &c->nest->node[c->nest->root];
+    int bytes = dtype_info((DType)root->dtype)->bytes;
+    if ((op != NEST_SUM && op != NEST_MIN && op != NEST_MAX) || !folds(c) || r->elements != 1 ||
+        each * bytes % LANE_BYTES != 0)
+        return false;
+    StageFolding folding = { .each = each * bytes, .result = results,
+        .fold = op == NEST_SUM ? CHAIN_SUM : op == NEST_MIN ? CHAIN_MIN_OF : CHAIN_MAX_OF };
+    StageRun run = { .c = c, .data = r->run.data, .folding = &folding,
+                     .interrupt = r->run.interrupt, .trouble = EWT_NONE };
+    StageWork w;
+    stage_begin(&w, &run, r->memory + (size_t)(worker + 1) * r->each);
+    memcpy(w.val, r->root.val, (size_t)w.c->values * sizeof *w.val);
+    w.pos[c->main.loop[0].index] = from;
+    w.n = to - from;
+    stage_steps(&w, &c->main, 1);
+    if (run.trouble != EWT_NONE)
+        atomic_store(&r->run.trouble, run.trouble);
+    return !folding.nan;
+}
+
 void nest_stage_rows_end(Ctx *ctx, StageRows *r)
 {
     mem_free_data(ctx, r, r->bytes);

@@ -8,6 +8,13 @@
 
 #include <stdatomic.h>
 
+typedef struct StageFolding {
+    ChainFold fold;
+    int64_t each;               /* bytes of a block */
+    void *result;               /* of blocks */
+    bool nan;
+} StageFolding;
+
 typedef struct StageRun {
     const StageCode *c;
     const void *const *data;
@@ -19,6 +26,7 @@ typedef struct StageRun {
     bool stream;
     bool making;                /* the result stays in the cache */
     bool near;                  /* operands are in the cache: nothing is fetched ahead */
+    StageFolding *folding;      /* the chain's values go into a reduction instead */
     const InterruptFlag *interrupt;
     _Atomic int trouble;
 } StageRun;

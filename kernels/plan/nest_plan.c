@@ -543,6 +543,14 @@ EwTrouble nest_rows_make(NestRows *r, int64_t from, int64_t to, int worker, void
     return nest_stage_rows_make(r, from, to, worker, at);
 }
 
+bool nest_rows_swept(const NestPlan *p) { return p->stage && nest_stage_rows_swept(p->stage); }
+
+bool nest_rows_fold(NestRows *r, NestReduce op, int64_t from, int64_t to, int64_t each, int worker,
+                    void *results)
+{
+    return nest_stage_rows_fold(r, op, from, to, each, worker, results);
+}
+
 void nest_rows_end(Ctx *ctx, NestRows *r)
 {
     nest_stage_rows_end(ctx, r);

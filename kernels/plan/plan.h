@@ -38,6 +38,13 @@ EwTrouble nest_rows_run(NestRows *, int64_t from, int64_t to, int worker);
 /* The same, but the rows are put at `at`, where there is room for them and no others: nothing is at
  * `out`, and no load is still being made. */
 EwTrouble nest_rows_make(NestRows *, int64_t from, int64_t to, int worker, void *at);
+/* Does nest_rows_fold take floats of this plan? */
+bool nest_rows_swept(const NestPlan *);
+/* Reductions of rows of one element, with the bits that kernels/reduce gives: one of each `each`
+ * rows from `from` to `to`, at `results`. False: not of these, or there is a nan (results mean
+ * nothing then). */
+bool nest_rows_fold(NestRows *, NestReduce, int64_t from, int64_t to, int64_t each, int worker,
+                    void *results);
 void nest_rows_end(Ctx *, NestRows *);
 /* Adds the plan's steps; `data` (may be NULL) is read only to show constants as numbers. */
 void nest_report(const NestPlan *, const void *const *data, Report *);

@@ -191,6 +191,17 @@ static int64_t least(int64_t a, int64_t b)
 
 /* ---- runs ---- */
 
+/* Whole blocks that their source folds: how many, from the first on. */
+static int64_t fold_blocks(const Plan *p, void *acc, int64_t first, int64_t last, int worker)
+{
+    RedBlocks *s = p->source;
+    int64_t to = least(last, p->n / p->block);
+    if (!s || !s->fold || to <= first ||
+        !s->fold(s, (int)fold_of(p->op), first * p->block, to * p->block, p->block, worker, acc))
+        return 0;
+    return to - first;
+}
+
 /* acc = the blocks [first, last) of one output, joined in a tree. */
 static void run_piece(const Plan *p, void *acc, const char *x, int64_t first, int64_t last,
                       const double *mean, int worker)
@@ -198,7 +209,8 @@ static void run_piece(const Plan *p, void *acc, const char *x, int64_t first, in
     _Alignas(16) char tree[BLOCKS * ACC_MAX];
     size_t bytes = p->kernel->bytes;
     int64_t count = last - first;
-    for (int64_t b = first; b < last; b++) {
+    char *to = count == 1 ? acc : tree;
+    for (int64_t b = first + fold_blocks(p, to, first, last, worker); b < last; b++) {
         int64_t turn = b / p->blocks, at = b % p->blocks * p->block;
         int64_t n = least(p->block, p->n - at);
         const char *from = x + (seek_turn(p, turn) + at * p->stride) * p->item;
@@ -206,8 +218,7 @@ static void run_piece(const Plan *p, void *acc, const char *x, int64_t first, in
             from = p->made + (size_t)worker * (size_t)(BLOCK * p->item);
             p->source->make(p->source, at, at + n, worker, (char *)from);
         }
-        p->kernel->run(count == 1 ? acc : tree + (size_t)(b - first) * bytes, from, p->stride, n,
-                       mean);
+        p->kernel->run(to + (size_t)(b - first) * bytes, from, p->stride, n, mean);
     }
     if (count == 1)
         return;

@@ -28,6 +28,10 @@ typedef enum RedOp {
 typedef struct RedBlocks {
     /* elements [from, to) to `at`, on any thread */
     void (*make)(struct RedBlocks *, int64_t from, int64_t to, int worker, void *at);
+    /* NULL, or accumulators of [from, to), one of each `each` elements, with the bits that the
+     * loops below have of what `make` makes; false: not these */
+    bool (*fold)(struct RedBlocks *, int fold, int64_t from, int64_t to, int64_t each, int worker,
+                 void *acc);
     _Atomic bool failed;    /* there are none, and the result means nothing */
 } RedBlocks;
 

@@ -163,6 +163,7 @@ static int64_t AT(place)(const T *p, int64_t stride, int64_t n, C value)
     int64_t i = 0;
     for (; stride == 1 && i + GROUP <= n; i += GROUP) {
         EXTREME_FLAG(C) found = 0;
+        AHEAD(p + i + n, GROUP * sizeof(T));
         for (int k = 0; k < GROUP; k++)
             found |= LOAD(p[i + k]) == value;
         if (found)

@@ -62,7 +62,9 @@ static bool same_value(Interp *in, Value a, Value b)
         return false;
     if (a.tag == V_TENSOR)
         return same_tensor(&in->ctx, a.tensor, b.tensor);
-    return a.tag == V_FLOAT ? a.f == b.f || (isnan(a.f) && isnan(b.f)) : v_equal(in, a, b);
+    if (a.tag != V_FLOAT)
+        return v_equal(in, a, b);
+    return memcmp(&a.f, &b.f, sizeof a.f) == 0 || (isnan(a.f) && isnan(b.f));
 }
 
 static Value run(Interp *in, const char *text)
@@ -265,6 +267,55 @@ static void test_folds(Interp *in)
     }
 }
 
+/* ---- chains of links alone, which go over many strips at a time ---- */
+typedef struct Sweep { const char *chain, *steps; } Sweep;
+static const Sweep sweeps[] = {
+    { "a * a", "t = a * a" },
+    { "-a", "t = -a" },
+    { "2.5 * a + 1.5 * b - 0.5", "t = 2.5 * a\nu = 1.5 * b\nt = t + u\nt = t - 0.5" },
+    { "(a + b) * (a - b)", "t = a + b\nu = a - b\nt = t * u" },
+    { "sqrt(abs(a * b)) / 3", "t = a * b\nt = abs(t)\nt = sqrt(t)\nt = t / 3" },
+    { "(a - b)^2", "t = a - b\nt = t^2" },
+    { "maximum(a * 2 - b, 0.25)", "t = a * 2\nt = t - b\nt = maximum(t, 0.25)" },
+    { "(a + b) * (a + b) - a * b", "t = a + b\nt = t * t\nu = a * b\nt = t - u" },
+    { "(a + b) * a - (a + b)", "u = a + b\nt = u * a\nt = t - u" },
+    { "relu(a) - minimum(b, a)", "t = relu(a)\nu = minimum(b, a)\nt = t - u" },
+};
+enum { SWEEPS = sizeof sweeps / sizeof sweeps[0] };
+
+static void compare_sweep(Interp *in, const Sweep *s, int which)
+{
+    static const char *const of[] = { "sum", "max", "mean", "min", "argmax" };
+    char expression[300], steps[300];
+    compare(in, s->chain, s->steps);
+    for (int k = 0; k < 2; k++) {
+        const char *fold = of[(which + 3 * k) % 5];
+        snprintf(expression, sizeof expression, "%s(%s)", fold, s->chain);
+        snprintf(steps, sizeof steps, "%s\nt = %s(t)", s->steps, fold);
+        compare(in, expression, steps);
+    }
+}
+
+static void test_sweeps(Interp *in)
+{
+    static const int lengths[] = { 4099, 32768, 70001, 200031 };
+    static const char *const some[] = { "1 / 3", "-0.0", "where(x > 3.98, nan, -inf)" };
+    char text[300];
+    for (int i = 0; i < 24; i++) {
+        const char *type = i % 2 ? "f32" : "f64";
+        snprintf(text, sizeof text, "x = linspace(-3, 4, %d)\na = %s(where(x %% 1 > 0.4, %s, x))\n"
+                 "b = %s(x[::-1] * 0.7)", lengths[i % 4], type, some[i % 3], type);
+        define(in, text);
+        for (int k = 0; k < SWEEPS; k++)
+            compare_sweep(in, &sweeps[k], i + k);
+    }
+#ifndef RICCI_HOSTILE                           /* results past the cache */
+    define(in, "a = linspace(-2, 3, 2100003)\nb = a[::-1] * 0.3");
+    for (int k = 2; k < 6; k++)
+        compare_sweep(in, &sweeps[k], k);
+#endif
+}
+
 /* ---- memory ---- */
 /* Bytes beyond what lived before, at the most. */
 static size_t peak_of(Interp *in, const char *text)
@@ -298,6 +349,7 @@ int main(void)
     test_rows(in);
     test_chains(in);
     test_folds(in);
+    test_sweeps(in);
     test_memory(in);
     interp_free(in);
     printf("%d passed, %d failed\n", passed, failed);
