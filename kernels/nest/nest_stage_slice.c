@@ -207,7 +207,7 @@ bool nest_stage_rows_fold(StageRows *r, NestReduce op, int64_t from, int64_t to,
     stage_steps(&w, &c->main, 1);
     if (run.trouble != EWT_NONE)
         atomic_store(&r->run.trouble, run.trouble);
-    return !folding.nan;
+    return !folding.nan && run.trouble == EWT_NONE;     /* made, it is told as ever */
 }
 
 void nest_stage_rows_end(Ctx *ctx, StageRows *r)

@@ -14,6 +14,7 @@ import fcntl
 import glob
 import os
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -651,7 +652,7 @@ def observe(ricci, path, way, folder):
         if way == "terminal":
             os.close(place)
             reader.join()
-    text = b"".join(errors) if way == "terminal" else r.stderr
+    text = re.sub(rb"\r[^\r\n]*\x1b\[K|\r(?!\n)", b"", b"".join(errors)) if way == "terminal" else r.stderr
     return "%s--- stderr\n%s--- exit %d\n" % (r.stdout.decode("utf-8", "replace"), text.decode("utf-8", "replace"), r.returncode)
 
 
