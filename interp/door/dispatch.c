@@ -193,9 +193,12 @@ Value op_call_blocks(Interp *in, const Op *op, Value head, RedBlocks *blocks)
     Value r = op->run(&c);
     assert(in->sp >= mark && op_shape_holds(&c, r));
     stack_cut(in, mark);
-    if (!blocks->failed)
-        op_record(in, op)->calls++;
-    return blocks->failed ? v_undef() : r;
+    if (blocks->failed) {
+        v_release(&in->ctx, r);
+        return v_undef();
+    }
+    op_record(in, op)->calls++;
+    return r;
 }
 
 /* A C caller may leave out optional arguments at the end. */
