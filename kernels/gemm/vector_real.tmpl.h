@@ -1,6 +1,5 @@
 /* Vectors of both real types for one instruction set, as the including file's flags have it, and
- * fused products of them. Included once per file, by small_isa.tmpl.h and
- * contract_pair_isa.tmpl.h. */
+ * fused products of them. Included once per file; each_real.h has templates in both types. */
 #if defined(__AVX2__)
 #include <immintrin.h>
 #endif

@@ -1,3 +1,3 @@
-/* Bidiagonal forms with AVX2. */
+/* The QR iteration with AVX2. */
 #define FRANCIS_TABLE francis_avx2
 #include "kernels/spectral/francis_isa.tmpl.h"
