@@ -2,19 +2,10 @@
 routines' own results. Seconds, the least of rounds.
     OMP_NUM_THREADS=2 python3 bench/factor_peer.py torch|openblas ORDER..."""
 import sys
-import time
 
 import numpy as np
 
-
-def row(name, rounds, f):
-    f()
-    best = 1e9
-    for _ in range(rounds):
-        start = time.perf_counter()
-        f()
-        best = min(best, time.perf_counter() - start)
-    print(f"{name} {best:.9f}", flush=True)
+from timing import least_of
 
 
 def by_torch(a, s, b):
@@ -53,7 +44,7 @@ def main():
         for dtype in ("f64", "f32"):
             given = [x.astype(dtype.replace("f", "float")) for x in (a, s, b)]
             for name, f in calls(*given):
-                row(f"{name}_{n}_{dtype}", max(3, min(20, 6000 // n)), f)
+                print(f"{name}_{n}_{dtype} {least_of(f, max(3, min(20, 6000 // n))):.9f}", flush=True)
 
 
 main()

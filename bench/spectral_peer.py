@@ -2,21 +2,12 @@
 the least of rounds.
     OMP_NUM_THREADS=2 python3 bench/spectral_peer.py torch|openblas ORDER|NAME..."""
 import sys
-import time
 
 import numpy as np
 
+from timing import least_of
+
 NAMES = ("eigh", "eigvalsh", "eig", "eigvals", "svd", "svdvals")
-
-
-def row(name, rounds, f):
-    f()
-    best = 1e9
-    for _ in range(rounds):
-        start = time.perf_counter()
-        f()
-        best = min(best, time.perf_counter() - start)
-    print(f"{name} {best:.9f}", flush=True)
 
 
 def by_torch(a):
@@ -52,7 +43,7 @@ def main():
         for dtype in ("f64", "f32"):
             given = calls(a.astype(dtype.replace("f", "float")))
             for name in asked:
-                row(f"{name}_{n}_{dtype}", max(3, min(20, 3000 // n)), given[name])
+                print(f"{name}_{n}_{dtype} {least_of(given[name], max(3, min(20, 3000 // n))):.9f}", flush=True)
 
 
 main()

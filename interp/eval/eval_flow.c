@@ -266,6 +266,12 @@ static inline Value loop_end(Interp *in, bool heard, Value v)
     return v;
 }
 
+/* What comes behind machine code that ran iterations of a `for`: left is what it left. */
+static LoopStep step_behind(Interp *in, const Exec *x, HotEnd end, Value left)
+{
+    return end == HOT_DONE ? LOOP_NEXT : end == HOT_BROKE ? LOOP_BREAK : loop_after(in, x, left);
+}
+
 /* Machine code runs it on, from where its condition is to be asked. */
 static __attribute__((noinline)) LoopStep while_hot(Interp *in, const Exec *x)
 {
@@ -370,7 +376,7 @@ static __attribute__((noinline)) bool range_hot(Interp *in, const Exec *x, int64
         return false;
     *i = end == HOT_DONE ? (int64_t)((uint64_t)count.at - (uint64_t)step) : count.at;
     *n = rest + count.left + (end == HOT_DONE);
-    *s = end == HOT_DONE ? LOOP_NEXT : end == HOT_BROKE ? LOOP_BREAK : loop_after(in, x, left);
+    *s = step_behind(in, x, end, left);
     return true;
 }
 
@@ -413,7 +419,7 @@ static __attribute__((noinline)) bool each_hot(Interp *in, const Exec *x, Each *
     if (end == HOT_MISS)
         return false;
     it->at = count.at + (end != HOT_DONE);
-    *s = end == HOT_DONE ? LOOP_NEXT : end == HOT_BROKE ? LOOP_BREAK : loop_after(in, x, v);
+    *s = step_behind(in, x, end, v);
     return true;
 }
 

@@ -224,9 +224,9 @@ void branches_emit(Emit *e, const Exec *x, EmitFn emit)
     end_of_branches(e, end, &all);
 }
 
-/* if c { n += 1 }: a sum without a branch, which the processor would have to guess. */
 static bool is_not(const Exec *c) { return c && c->node->kind == ND_NOT; }
 
+/* if c { n += 1 }: a sum without a branch, which the processor would have to guess. */
 static bool counts_up(const Exec *x, int64_t *by)
 {
     const Exec *c = is_not(x->a) ? x->a->a : x->a, *up = x->b;

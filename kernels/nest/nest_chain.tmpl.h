@@ -88,29 +88,19 @@ LINKS1(LINK1, relu, RECTIFY)
 LINKS1(LINK1, sqrt, ID(roots))
 LINKS1(LINK1_WATCHED, sqrt, ID(roots))
 
-#define KEEP(r) \
-    static void ID(keep_##r)(ARGS) \
+#define TO_MEMORY(name, STORE, r) \
+    static void ID(name##_##r)(ARGS) \
     { \
-        PUT((T *)(l->to + at), r##0); \
-        PUT((T *)(l->to + at + VECTOR), r##1); \
-        PUT((T *)(l->to + at + 2 * VECTOR), r##2); \
-        PUT((T *)(l->to + at + 3 * VECTOR), r##3); \
+        STORE((T *)(l->to + at), r##0); \
+        STORE((T *)(l->to + at + VECTOR), r##1); \
+        STORE((T *)(l->to + at + 2 * VECTOR), r##2); \
+        STORE((T *)(l->to + at + 3 * VECTOR), r##3); \
         NEXT; \
     }
-KEEP(a)
-KEEP(b)
-
-#define PAST_CACHE(r) \
-    static void ID(past_##r)(ARGS) \
-    { \
-        PAST((T *)(l->to + at), r##0); \
-        PAST((T *)(l->to + at + VECTOR), r##1); \
-        PAST((T *)(l->to + at + 2 * VECTOR), r##2); \
-        PAST((T *)(l->to + at + 3 * VECTOR), r##3); \
-        NEXT; \
-    }
-PAST_CACHE(a)
-PAST_CACHE(b)
+TO_MEMORY(keep, PUT, a)
+TO_MEMORY(keep, PUT, b)
+TO_MEMORY(past, PAST, a)
+TO_MEMORY(past, PAST, b)
 
 #define FAR 8192
 static void ID(ahead)(ARGS)
@@ -255,8 +245,7 @@ static const StageLinks ID(links) = {
 #undef SMALLER
 #undef NEGATE
 #undef RECTIFY
-#undef KEEP
-#undef PAST_CACHE
+#undef TO_MEMORY
 #undef FAR
 #undef INTO
 #undef INTOS
