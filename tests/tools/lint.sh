@@ -34,6 +34,7 @@ ok "mutable globals" "$(grep -rnE '^ *(static|_Thread_local) [^(]*(;|=)' core le
     grep -vE '\bconst\b|static inline|_Atomic\(void \*\) slot|^interp/life\.c:.*_Thread_local .*known' |
     grep -vE '^(interp/(program/main\.c|native/native_fault\.c|session/)|kernels/[a-z]*/(blas|blas_room|blas_stop|lapacke|suitesparse|suitesparse_heap|llvm|cpu|fft|ew_sleef|gmp|mpfr|flint|arb|dnnl|opencl_load|opencl_probe|cuda_load|dtype|group|group_launch|keeper|rates|contract_pair_model)\.c:|builtins/pictures/picture_cairo\.c|core/[a-z]*/(error|fd|mapping|c_locale|forks)\.c:)')"
 ok "generated files in git" "$(git ls-files 2>/dev/null | grep -E '^build/|\.o$|\.tab\.|lex\.yy')"
+ok "files at the root that nobody named" "$(git ls-files 2>/dev/null | grep -v / | grep -vxE '\.gitignore|[A-Z]+(\.md)?|Makefile|pyproject\.toml')"
 ok "absolute machine paths" "$(git grep -nE '(^|[^A-Za-z0-9_.])/(work|root|home)/' -- . 2>/dev/null | grep -v 'tests/tools/lint.sh')"
 ok "TODO left behind" "$(grep -rnwE 'TODO|FIXME|XXX' core lexer parser kernels interp builtins stdlib examples)"
 # Not a failure: a function over 60 lines is to have its reason.
