@@ -33,3 +33,22 @@ measure("three axes", function()
   return R[(4 * m + 5) * 10 + 6]
 end, 64 * m)
 measure("for x in v", function() local c = 0 for _, v in ipairs(w) do if v > 0.25 then c = c + 1 end end return c end, n)
+math.randomseed(1)
+measure("two of math.random()", function()
+  local c = 0
+  for i = 1, n do local x, y = math.random(), math.random(); if x * x + y * y < 1 then c = c + 1 end end
+  return 4 * c / n
+end, n)
+local bit = require("bit")
+measure("bits, 64 of them", function()
+  local x = 1LL
+  for i = 1, n do
+    x = bit.bxor(x, bit.lshift(x, 13)); x = bit.bxor(x, bit.arshift(x, 7)); x = bit.bxor(x, bit.lshift(x, 17))
+  end
+  return tonumber(x % 1024)
+end, n)
+measure("whole numbers", function()
+  local s = 0.0
+  for i = 0, n - 1 do s = s + math.floor(i / 3 + 0.5) + math.floor(i / 7) end
+  return s
+end, n)

@@ -293,19 +293,6 @@ Value op_run_logspace(OpCall *c)
 
 /* ---- random numbers ---- */
 
-RngStream random_open(Interp *in)
-{
-    if (in->rng.key[1] == 0)
-        interp_seed(in);
-    return (RngStream){ .key = in->rng.key[0], .counter = in->rng.counter };
-}
-
-void random_close(Interp *in, const RngStream *s)
-{
-    in->rng.counter = s->counter;
-    poll_interrupt(in);
-}
-
 Value op_run_seed(OpCall *c)
 {
     Interp *in = c->in;
@@ -319,7 +306,8 @@ Value op_run_seed(OpCall *c)
     return v_none();
 }
 
-static Value random_floats(OpCall *c, void (*fill)(Ctx *, RngStream *, DType, void *, int64_t))
+static Value random_floats(OpCall *c, void (*fill)(Ctx *, RngStream *, DType, void *, int64_t),
+                           double (*one)(Interp *))
 {
     int64_t shape[TENSOR_RANK_MAX];
     int rank = made_shape(c, c->fixed, shape);
@@ -330,6 +318,8 @@ static Value random_floats(OpCall *c, void (*fill)(Ctx *, RngStream *, DType, vo
                   "random numbers of dtype %s are not made; f64, f32, f16 and bf16 are",
                   dtype_name(dt));
     DType drawn = dtype_foreign(dt) ? DT_F64 : dt;
+    if (rank == 0 && dt == DT_F64)
+        return v_float(one(c->in));
     RngStream s = random_open(c->in);
     Tensor *out = op_keep(c, tensor_new(&c->in->ctx, drawn, rank, shape));
     fill(&c->in->ctx, &s, drawn, out->data, out->size);
@@ -337,8 +327,8 @@ static Value random_floats(OpCall *c, void (*fill)(Ctx *, RngStream *, DType, vo
     return made_result(c, on, cast_to(c, out, dt));
 }
 
-Value op_run_rand(OpCall *c) { return random_floats(c, rng_uniform); }
-Value op_run_randn(OpCall *c) { return random_floats(c, rng_normal); }
+Value op_run_rand(OpCall *c) { return random_floats(c, rng_uniform, random_unit); }
+Value op_run_randn(OpCall *c) { return random_floats(c, rng_normal, random_normal); }
 
 Value op_run_randint(OpCall *c)
 {
@@ -354,6 +344,8 @@ Value op_run_randint(OpCall *c)
     int rank = made_shape(c, c->fixed, shape);
     Device *on = made_on(c, 3);
     DType dt = made_dtype(c, 2, on, DT_I64);
+    if (rank == 0 && dt == DT_I64)
+        return v_int(random_int(c->in, low, high));
     RngStream s = random_open(c->in);
     Tensor *out = op_keep(c, tensor_new(&c->in->ctx, DT_I64, rank, shape));
     rng_integers(&c->in->ctx, &s, (int64_t *)out->data, low,

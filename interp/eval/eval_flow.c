@@ -401,8 +401,8 @@ static inline __attribute__((always_inline)) Value range_loop(Interp *in, const 
 }
 
 /* ---- loops over anything ---- */
-/* Machine code runs iterations over a vector, so many at a time as with ranges. false: it ran
- * none. */
+/* Machine code runs iterations over a vector or a tuple, so many at a time as with ranges. false:
+ * it ran none. */
 static __attribute__((noinline)) bool each_hot(Interp *in, const Exec *x, Each *it, bool heard,
                                                LoopStep *s)
 {
@@ -411,7 +411,8 @@ static __attribute__((noinline)) bool each_hot(Interp *in, const Exec *x, Each *
     int64_t part = heard && left > 0 ? (int64_t)share_of((uint64_t)left) : left;
     HotCount count = { it->at, 1, (uint64_t)part, it->over };
     Value v;
-    if (x->c->op != TG_SLOT || it->over.tag != V_TENSOR || it->over.tensor->rank != 1) {
+    bool vector = it->over.tag == V_TENSOR && it->over.tensor->rank == 1;
+    if (!(vector && x->c->op == TG_SLOT) && it->over.tag != V_TUPLE) {
         ((HotSite *)x->data)->cool = NOT_SOON;
         return false;
     }

@@ -301,11 +301,21 @@ static const Exec *lower_matrix(Lower *lo, const Node *n)
     return x;
 }
 
+/* Of constants, and so one itself: it is made once. */
+static const Exec *constant_tuple(Lower *lo, const Node *n, const Exec *const *list)
+{
+    Tuple *t = tuple_new(&lo->in->ctx, n->count);
+    for (uint32_t i = 0; i < n->count; i++)
+        t->items[i] = v_retain(list[i]->k);
+    return exec_const(lo, n, v_tuple(t));
+}
+
 static const Exec *lower_tuple(Lower *lo, const Node *n)
 {
     Exec *x = exec_new(lo, eval_tuple, n);
     const Exec **list = lower_alloc(lo, (n->count + 1) * sizeof *list);
     const Name **names = lower_alloc(lo, (n->count + 1) * sizeof *names);
+    bool constant = n->count > 0 && !lo->scoped;
     for (uint32_t i = 0; i < n->count; i++) {
         const Node *item = n->list[i];
         if (item->kind == ND_NAMED) {
@@ -314,7 +324,10 @@ static const Exec *lower_tuple(Lower *lo, const Node *n)
             item = item->a;
         }
         list[i] = lower_operand(lo, item);
+        constant &= !x->data && exec_is_const(list[i]);
     }
+    if (constant)
+        return constant_tuple(lo, n, list);
     x->list = list;
     x->count = n->count;
     return x;

@@ -238,7 +238,7 @@ static void looked(Interp *in, Tape *t, const Traced *x)
 /* ---- rows ---- */
 static int measure_of(const Op *op)
 {
-    return op->measures == MEASURES_LENGTHS ? LENGTH_ALL
+    return op->measures == MEASURES_LENGTHS || op->measures == MEASURES_COUNT ? LENGTH_ALL
          : op->measures == MEASURES_RANK ? LENGTH_RANK : LENGTH_DTYPE;
 }
 

@@ -9,7 +9,7 @@
 #include "interp/state/hot.h"
 #include "kernels/machine/code.h"
 
-enum { HOT_VARIABLES = 64, HOT_DEPTH = 12, HOT_RANK = 4, HOT_PARAMETERS = 8,
+enum { HOT_VARIABLES = 64, HOT_DEPTH = 12, HOT_RANK = 4, HOT_PARAMETERS = 8, HOT_FIELDS = 4,
        HOT_RESULT = HOT_VARIABLES - 1 };       /* the cell of a function's value */
 
 /* What a variable holds, as far as is known at a place. */
@@ -20,7 +20,8 @@ typedef enum HotKind {
     HK_SINGLE,             /* an f32: a tensor of no axes, here the double that it is */
     HK_EITHER,             /* an int or an f32 */
     HK_COMPLEX,            /* of c128: a tensor of no axes, here two doubles */
-    HK_TENSOR, HK_FUNCTION
+    HK_TENSOR,             /* or a tuple, as a vector of its items */
+    HK_FUNCTION
 } HotKind;
 
 /* A tensor of no axes that is a number. */
@@ -64,6 +65,8 @@ typedef struct HotRecord {
     HotTensor tensors[HOT_VARIABLES];
     int64_t depth;         /* of a function: so many calls fit in each other */
     double im;             /* of what a kernel has just returned */
+    int64_t failed;        /* what it returned is none */
+    uint64_t *drawn;       /* random numbers of the program's stream */
     int64_t inexact;       /* results of f32 in a scope that were rounded */
 } HotRecord;
 
@@ -75,6 +78,9 @@ typedef struct HotVariable {
     DType dtype;           /* of a tensor's elements */
     uint8_t rank;
     bool unit;             /* its last stride is 1 */
+    bool tuple;            /* of what is `item`, each asked when it is read, */
+    uint8_t fields;        /* or of tuples of so many */
+    uint8_t item[HOT_FIELDS];    /* HotKinds */
     bool stored;           /* elements are stored to */
     bool assigned;
     bool needed;           /* what it holds at first is asked for */

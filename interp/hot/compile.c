@@ -134,6 +134,10 @@ static void rooms_make(Emit *e)
     }
     LlType pointer = e->d.ll->PointerType(e->small, 0);
     e->interrupt = load(e, pointer, word_at(e, offsetof(HotRecord, interrupt), pointer));
+    LlType word_pointer = e->d.ll->PointerType(e->word, 0);
+    e->drawn_mark = room(e, e->word);
+    if (e->draws)
+        e->drawn = load(e, word_pointer, word_at(e, offsetof(HotRecord, drawn), word_pointer));
     e->nudge = load(e, pointer, word_at(e, offsetof(HotRecord, nudge), pointer));
     for (uint32_t i = 0; i < e->count; i++)
         variable_enter(e, i);

@@ -68,6 +68,19 @@ static void kernel_call(Emit *e, EwFn f, Val x, Val y, Val *r)
     r->im = load(e, e->real, im);
 }
 
+/* complex(re, im) is re + im * 1i, in every bit. */
+Val complex_of(Emit *e, DType dt, const Exec *x)
+{
+    Val unit = { HK_COMPLEX, real(e, 0), .im = real(e, 1) };
+    Val re = expression(e, x->list[0]), im = { HK_INT, word(e, 0) };
+    if (x->count == 2 && !e->failed)
+        im = expression(e, x->list[1]);
+    if (e->failed || dt != DT_C128 || e->scoped)
+        return unknown(e);
+    im = complex_binary(e, TK_MUL, im, unit);
+    return e->failed ? im : complex_binary(e, TK_ADD, re, im);
+}
+
 /* A nan is left to the row, as with real numbers. */
 Val complex_row(Emit *e, const Op *op, Val a, Val b, bool two)
 {

@@ -5,6 +5,9 @@
 #include "interp/eval/eval_assign.h"
 #include "kernels/tensor/tensor.h"
 
+#include <assert.h>
+#include <stddef.h>
+
 /* ---- subscripts that are in range ---- */
 /* Does nothing in the loop change it? */
 static bool loop_invariant(Emit *e, const Exec *x)
@@ -231,6 +234,73 @@ static Val element_load(Emit *e, DType dt, LlValue p)
                                                e->d.ll->ConstInt(element_type(e, dt), 0, false)) };
 }
 
+/* ---- items of tuples ---- */
+/* Of a word, so many words on. */
+static LlValue words_on(Emit *e, LlValue from, int64_t n)
+{
+    LlValue index = word(e, n);
+    return e->dry ? NULL : e->d.ll->BuildGEP2(e->d.builder, e->word, from, &index, 1, "");
+}
+
+/* What a Value is whose second word is there, if it is that; others go elsewhere. */
+static Val item_load(Emit *e, HotKind kind, LlValue p, LlBlock other)
+{
+    Val v = { kind };
+    if (e->dry)
+        return v;
+    LlType tag = e->d.ll->PointerType(e->small, 0);
+    LlValue is = load(e, e->small, cast(e, LL_BITCAST, words_on(e, p, -1), tag));
+    LlValue wanted = e->d.ll->ConstInt(e->small, hot_tag(kind), false);
+    unless(e, compare_ints(e, LL_NE, is, wanted), other);
+    LlType real = e->d.ll->PointerType(e->real, 0);
+    v.v = kind == HK_FLOAT ? load(e, e->real, cast(e, LL_BITCAST, p, real)) : load(e, e->word, p);
+    if (kind == HK_BOOL)
+        v.v = compare_ints(e, LL_NE, v.v, word(e, 0));
+    return v;
+}
+
+/* A pointer in the object that is there, as an int of 64 bits behind it. */
+static LlValue follow(Emit *e, LlValue p, size_t offset)
+{
+    LlType pointer = e->d.ll->PointerType(e->word, 0), place = e->d.ll->PointerType(pointer, 0);
+    LlValue at = words_on(e, p, (int64_t)(offset / sizeof(int64_t)));
+    return load(e, pointer, cast(e, LL_BITCAST, at, place));
+}
+
+void items_emit(Emit *e, uint32_t base, LlValue i, LlBlock other, Val *out)
+{
+    const HotVariable *v = &e->variables[base];
+    const Value *layout = NULL;
+    enum { WORDS = sizeof(*layout) / sizeof(int64_t) };
+    LlValue p = NULL, items = NULL;
+    if (!e->dry) {
+        i = e->d.ll->BuildNSWMul(e->d.builder, i, word(e, WORDS), "");
+        LlType pointer = e->d.ll->PointerType(e->word, 0);
+        LlValue data = cast(e, LL_BITCAST, e->tensors[base].data, pointer);
+        p = e->d.ll->BuildGEP2(e->d.builder, e->word, data, &i, 1, "");
+    }
+    if (!v->fields) {
+        out[0] = item_load(e, (HotKind)v->item[0], p, other);
+        return;
+    }
+    if (!e->dry) {
+        LlType small = e->d.ll->PointerType(e->small, 0);
+        LlValue is = load(e, e->small, cast(e, LL_BITCAST, words_on(e, p, -1), small));
+        unless(e, compare_ints(e, LL_NE, is, e->d.ll->ConstInt(e->small, V_TUPLE, false)), other);
+        LlValue tuple = follow(e, p, 0);
+        LlValue at = cast(e, LL_BITCAST, tuple, small), one = word(e, 1);
+        static_assert(offsetof(Tuple, count) == sizeof(uint32_t), "the second of its words");
+        LlValue count = load(e, e->small,
+                             e->d.ll->BuildGEP2(e->d.builder, e->small, at, &one, 1, ""));
+        unless(e, compare_ints(e, LL_NE, count, e->d.ll->ConstInt(e->small, v->fields, false)),
+               other);
+        items = words_on(e, follow(e, tuple, offsetof(Tuple, items)), 1);
+    }
+    for (int64_t k = 0; k < v->fields; k++)
+        out[k] = item_load(e, (HotKind)v->item[k],
+                           e->dry ? NULL : words_on(e, items, k * WORDS), other);
+}
+
 Val element_item(Emit *e, uint32_t base, LlValue i)
 {
     const HotVariable *v = &e->variables[base];
@@ -244,13 +314,27 @@ Val element_item(Emit *e, uint32_t base, LlValue i)
                                                         e->tensors[base].data, &i, 1, ""));
 }
 
+/* t[i]; an item that is something else leaves. */
+static Val tuple_item(Emit *e, uint32_t base, LlValue p)
+{
+    LlType word_pointer = e->dry ? NULL : e->d.ll->PointerType(e->word, 0);
+    return item_load(e, (HotKind)e->variables[base].item[0], cast(e, LL_BITCAST, p, word_pointer),
+                     e->dry ? NULL : out_of_statement(e));
+}
+
 Val element_read_emit(Emit *e, const Exec *x)
 {
     uint32_t base;
+    Val length;
+    if (shape_read(e, x, &length))
+        return length;
     if (!name_variable(e, x->a, &base))
         return unknown(e);
+    const HotVariable *v = &e->variables[base];
     LlValue p = element_at(e, base, x);
-    return e->failed ? unknown(e) : element_load(e, e->variables[base].dtype, p);
+    if (e->failed || v->fields)
+        return unknown(e);
+    return v->tuple ? tuple_item(e, base, p) : element_load(e, v->dtype, p);
 }
 
 /* A number as an element of f32, rounded once. */
@@ -279,7 +363,7 @@ bool element_place_emit(Emit *e, uint32_t base, const Exec *target, Val v, LlVal
                         Val *element)
 {
     *place = element_at(e, base, target);
-    return !e->failed && !e->variables[base].at &&
+    return !e->failed && !e->variables[base].at && !e->variables[base].tuple &&
            element_value(e, e->variables[base].dtype, v, element);
 }
 
@@ -311,7 +395,8 @@ bool element_store_emit(Emit *e, uint32_t base, const Exec *target, Val v, int o
     DType dt = e->variables[base].dtype;
     LlValue place = element_at(e, base, target);
     Val element;
-    if (e->failed || e->variables[base].at || (op >= 0 && !updates_element(dt, v, op)))
+    if (e->failed || e->variables[base].at || e->variables[base].tuple ||
+        (op >= 0 && !updates_element(dt, v, op)))
         return false;
     if (op >= 0)
         v = binary_emit(e, op, element_load(e, dt, place), v);

@@ -77,6 +77,8 @@ typedef struct Emit {
     struct { LlValue data, dims[HOT_RANK], strides[HOT_RANK]; } tensors[HOT_VARIABLES];
     LlValue at[HOT_DEPTH], left[HOT_DEPTH];
     LlValue counted, mark;           /* inexact results; so many when the statement began */
+    bool draws;                      /* random numbers are drawn, */
+    LlValue drawn, drawn_mark;       /* pointers to how many were, and were at its beginning */
     State state;
     Around *around;
     Frame frames[FRAMES_MOST];       /* from 1 on */
@@ -164,18 +166,33 @@ static inline bool is_number(Val v)
 bool is_int_constant(const Exec *, int64_t *);
 /* The variable that a name is; false: it is none. */
 bool name_variable(Emit *, const Exec *, uint32_t *variable);
+/* shape(x)[k] as a number; false: it is none. */
+bool shape_read(Emit *, const Exec *, Val *out);
 /* Is it a parameter that stands for a variable of the caller's? Nobody may assign it then. */
 bool stands_for_another(const Emit *, uint32_t slot);
 
 /* ---- complex.c: where an operand is complex ---- */
 Val complex_binary(Emit *, int op, Val, Val);
+Val complex_of(Emit *, DType, const Exec *call);     /* the dtype: its name's */
 Val complex_row(Emit *, const Op *, Val, Val, bool two);
+
+/* ---- integer.c ---- */
+/* Of one int or two, by a call with so many arguments; false: it is none of these. */
+bool row_of_ints(Emit *, const Op *, const Exec *call, Val, Val, Val *out);
+Val power_of_ints(Emit *, Val, Val);
+
+/* ---- stream.c: random numbers ---- */
+Val draw_emit(Emit *, const Op *, const Exec *call);
+void stream_begin(Emit *);             /* a statement begins */
+void stream_undo(Emit *);              /* it is left */
 
 /* ---- element.c ---- */
 LlType element_type(const Emit *, DType);
 Val element_read_emit(Emit *, const Exec *);
 /* Of a vector, the one at index i, which is in range. */
 Val element_item(Emit *, uint32_t base, LlValue i);
+/* Of a tuple: what stands there, a value or its fields; goes elsewhere if it is something else. */
+void items_emit(Emit *, uint32_t base, LlValue i, LlBlock other, Val *out);
 /* base[subscripts] = v, op -1, or op= v */
 bool element_store_emit(Emit *, uint32_t base, const Exec *target, Val, int op);
 /* In two steps, the first of which may leave. Dry, the place is NULL. */
@@ -209,5 +226,6 @@ LlType type_of_kind(const Emit *, uint8_t kind);
 /* ---- loop.c ---- */
 void for_emit(Emit *, const Exec *, bool outermost);
 void while_emit(Emit *, const Exec *);
+bool loop_target(const Exec *);      /* of a `for` over anything: does code have such? */
 
 #endif

@@ -9,6 +9,7 @@
 #include "interp/op/elementwise.h"
 #include "interp/op/scalar.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- names ---- */
@@ -152,7 +153,7 @@ static Val ints_emit(Emit *e, int op, Val a, Val b)
 }
 
 /* An int is compared with a float as a float where it is one exactly. */
-static LlValue comparable(Emit *e, Val v)
+static LlValue as_exact_float(Emit *e, Val v)
 {
     ints_exact(e, v);
     return as_float(e, v);
@@ -164,7 +165,7 @@ static Val floats_emit(Emit *e, int op, Val a, Val b)
 {
     int c = comparison(op);
     if (c >= 0) {
-        LlValue p = comparable(e, a), q = comparable(e, b);
+        LlValue p = as_exact_float(e, a), q = as_exact_float(e, b);
         return (Val){ HK_BOOL, compare_floats(e, comparisons[c].of_floats, p, q) };
     }
     LlValue p = as_float(e, a), q = as_float(e, b);
@@ -342,6 +343,18 @@ static bool rounds(int op)
     return op == TK_ADD || op == TK_SUB || op == TK_MUL || op == TK_DIV;
 }
 
+/* The C library's of rows that give a whole number, the same for f32; NULL: it is none. */
+static void *whole_routine(const Op *op)
+{
+    switch (op->ew) {
+    case EW_FLOOR: return (void *)(double (*)(double))floor;
+    case EW_CEIL: return (void *)(double (*)(double))ceil;
+    case EW_TRUNC: return (void *)(double (*)(double))trunc;
+    case EW_ROUND: return (void *)(double (*)(double))rint;
+    default: return NULL;
+    }
+}
+
 /* A nan is left to the row: where no operand was one it may have something to say. */
 static Val row_of_floats(Emit *e, const Op *op, Val a, Val b, bool two)
 {
@@ -358,10 +371,13 @@ static Val row_of_floats(Emit *e, const Op *op, Val a, Val b, bool two)
     if (!kernel || (!floats && ew_compute_dtype(op->ew, DT_I64) != DT_F64))
         return unknown(e);
     LlValue x = row_operand(e, single, a), y = two ? row_operand(e, single, b) : NULL, r;
+    void *routine = whole_routine(op);
     if (op->ew == EW_SQRT)                   /* an instruction, with the same bits */
         r = unary_intrinsic(e, "llvm.sqrt", x);
     else if (op->ew == EW_ABS)
         r = unary_intrinsic(e, "llvm.fabs", x);
+    else if (routine)
+        r = call_pointer(e, routine, e->real, &e->real, &x, 1);
     else
         r = kernel_call(e, kernel, single, x, y);
     if (single && op->ew == EW_SQRT)
@@ -370,34 +386,6 @@ static Val row_of_floats(Emit *e, const Op *op, Val a, Val b, bool two)
         scoped_result(e, op, r);
     guard(e, compare_floats(e, LL_UNO, r, r));
     return (Val){ single ? HK_SINGLE : HK_FLOAT, r };
-}
-
-static Val int_size(Emit *e, Val a)
-{
-    LlValue zero = word(e, 0);
-    guard(e, compare_ints(e, LL_EQ, a.v, word(e, INT64_MIN)));
-    return (Val){ HK_INT, choose(e, compare_ints(e, LL_SLT, a.v, zero),
-                                 op2(e, LL_SUB, zero, a.v), a.v) };
-}
-
-/* The rows of two ints that are an instruction or two; false: it is none of them. */
-static bool row_of_ints(Emit *e, const Op *op, Val a, Val b, Val *out)
-{
-    static const struct { uint16_t ew, code; } bitwise[] = {
-        { EW_BITAND, LL_AND }, { EW_BITOR, LL_OR }, { EW_XOR, LL_XOR },
-    };
-    *out = (Val){ HK_INT };
-    if (op->ew == EW_MINIMUM || op->ew == EW_MAXIMUM) {
-        LlValue first = compare_ints(e, op->ew == EW_MINIMUM ? LL_SLT : LL_SGT, a.v, b.v);
-        out->v = choose(e, first, a.v, b.v);
-        return true;
-    }
-    for (int i = 0; i < (int)(sizeof bitwise / sizeof *bitwise); i++)
-        if (bitwise[i].ew == op->ew) {
-            out->v = op2(e, bitwise[i].code, a.v, b.v);
-            return true;
-        }
-    return false;
 }
 
 /* i64(x), f64(x) and f32(x): what an int cannot hold leaves. */
@@ -421,13 +409,92 @@ static Val cast_emit(Emit *e, DType to, const Exec *arg)
     return (Val){ HK_INT, cast(e, LL_FP_TO_SI, v.v, e->word) };
 }
 
-/* The extent of the first axis: it does not change while the loop runs. */
-static Val length_emit(Emit *e, const Exec *arg)
+/* ---- calls ---- */
+/* Lengths of a tensor do not change while the loop runs. */
+static Val length_of(Emit *e, uint32_t base, int64_t axis)
 {
-    uint32_t i;
-    if (!name_variable(e, arg, &i) || variable_kind(e, i) != HK_TENSOR)
+    int rank = e->variables[base].rank;
+    if (axis < -rank || axis >= rank)
         return unknown(e);
-    return (Val){ HK_INT, e->dry ? NULL : e->tensors[i].dims[0] };
+    return (Val){ HK_INT, e->dry ? NULL : e->tensors[base].dims[axis < 0 ? axis + rank : axis] };
+}
+
+/* len(x), size(x), size(x, k), ndim(x) */
+static Val measure_emit(Emit *e, const Op *op, const Exec *x)
+{
+    uint32_t base;
+    int64_t axis = 0;
+    if (!name_variable(e, x->list[0], &base) || variable_kind(e, base) != HK_TENSOR ||
+        (e->variables[base].tuple && !op->extent))
+        return unknown(e);
+    if (op->measures == MEASURES_RANK && x->count == 1)
+        return (Val){ HK_INT, word(e, e->variables[base].rank) };
+    if (x->count == 2 ? op->measures == MEASURES_COUNT && is_int_constant(x->list[1], &axis)
+                      : op->extent)
+        return length_of(e, base, axis);
+    if (op->measures != MEASURES_COUNT || x->count != 1)
+        return unknown(e);
+    Val r = length_of(e, base, 0);
+    for (int k = 1; k < e->variables[base].rank; k++)
+        r.v = op2(e, LL_MUL, r.v, length_of(e, base, k).v);
+    return r;
+}
+
+static const Op *builtin_called(Emit *e, const Exec *x)
+{
+    const CallSite *site = x->data;
+    const GlobalRef *ref = &site->ref;
+    bool plain = x->a->node->kind == ND_NAME && !site->named && !site->spread &&
+                 x->a->node->scope == SCOPE_GLOBAL && x->a->data;
+    return plain && names_builtin(e, ref) && ref->predefined.tag == V_UNDEF ? ref->op : NULL;
+}
+
+bool shape_read(Emit *e, const Exec *x, Val *out)
+{
+    uint32_t base;
+    int64_t axis;
+    const Exec *call = x->a;
+    if (x->count != 1 || call->node->kind != ND_CALL || call->count != 1 ||
+        !is_int_constant(x->list[0], &axis))
+        return false;
+    const Op *op = builtin_called(e, call);
+    if (!op || op->measures != MEASURES_LENGTHS || !name_variable(e, call->list[0], &base) ||
+        variable_kind(e, base) != HK_TENSOR || e->variables[base].tuple)
+        return false;
+    *out = length_of(e, base, axis);
+    return true;
+}
+
+static Val row_emit(Emit *e, const Op *op, const Exec *x)
+{
+    Val a = expression(e, x->list[0]), b = { HK_NOTHING }, r;
+    bool two = x->count == 2;
+    if (two)
+        b = expression(e, x->list[1]);
+    if (!e->failed && (a.kind == HK_COMPLEX || b.kind == HK_COMPLEX))
+        return complex_row(e, op, a, b, two);
+    if (e->failed || !is_number(a) || (two && !is_number(b)))
+        return unknown(e);
+    if (a.kind == HK_INT && (!two || b.kind == HK_INT) && row_of_ints(e, op, x, a, b, &r))
+        return r;
+    return row_of_floats(e, op, a, b, two);
+}
+
+static Val builtin_emit(Emit *e, const Op *op, const Exec *x)
+{
+    if (op->draws)
+        return draw_emit(e, op, x);
+    if (x->count < 1)
+        return unknown(e);
+    if (op->extent || op->measures)
+        return measure_emit(e, op, x);
+    if (op->as_dtype)
+        return x->count == 1 && op_as_dtype(op) != DT_C128
+                   ? cast_emit(e, op_as_dtype(op), x->list[0])
+                   : complex_of(e, op_as_dtype(op), x);
+    if (op->form && x->count == 1)
+        op = op_named(e->in, op->form);
+    return op->cls == OPC_EW ? row_emit(e, op, x) : unknown(e);
 }
 
 static Val call_emit(Emit *e, const Exec *x)
@@ -441,30 +508,13 @@ static Val call_emit(Emit *e, const Exec *x)
         return call_function(e, x, e->frames[e->frame].fn);
     if (name_variable(e, x->a, &callee) && variable_kind(e, callee) == HK_FUNCTION)
         return call_function(e, x, e->variables[callee].fn);
-    if (x->a->node->scope != SCOPE_GLOBAL || !x->a->data || x->count < 1 || x->count > 2 ||
-        !names_builtin(e, ref))
+    if (x->a->node->scope != SCOPE_GLOBAL || !x->a->data || x->count > 2 || !names_builtin(e, ref))
         return unknown(e);
     if (ref->predefined.tag == V_FORMAT && x->count == 1)
         return cast_emit(e, v_format_dtype(ref->predefined), x->list[0]);
     if (ref->predefined.tag != V_UNDEF || !ref->op)
         return unknown(e);
-    if (ref->op->extent && x->count == 1)
-        return length_emit(e, x->list[0]);
-    if (ref->op->cls != OPC_EW)
-        return unknown(e);
-    Val a = expression(e, x->list[0]), b = { HK_NOTHING };
-    if (x->count == 2)
-        b = expression(e, x->list[1]);
-    if (!e->failed && (a.kind == HK_COMPLEX || b.kind == HK_COMPLEX))
-        return complex_row(e, ref->op, a, b, x->count == 2);
-    if (e->failed || !is_number(a) || (x->count == 2 && !is_number(b)))
-        return unknown(e);
-    if (ref->op->ew == EW_ABS && a.kind == HK_INT)
-        return int_size(e, a);
-    Val of_ints;
-    if (a.kind == HK_INT && b.kind == HK_INT && row_of_ints(e, ref->op, a, b, &of_ints))
-        return of_ints;
-    return row_of_floats(e, ref->op, a, b, x->count == 2);
+    return builtin_emit(e, ref->op, x);
 }
 
 /* ---- the rest ---- */
@@ -508,6 +558,12 @@ static Val power_emit(Emit *e, const Exec *x)
         return unknown(e);
     if (is_small_power(a, x->b, &n) && !(e->scoped && a.kind != HK_INT))
         return small_power(e, a, n);
+    if (a.kind == HK_INT && b.kind == HK_INT && is_int_constant(x->b, &n) && n < 0) {
+        guard(e, compare_ints(e, LL_EQ, a.v, word(e, 0)));
+        a = (Val){ HK_FLOAT, as_exact_float(e, a) };
+    }
+    if (a.kind == HK_INT && b.kind == HK_INT)
+        return power_of_ints(e, a, b);
     if (a.kind != HK_FLOAT && b.kind != HK_FLOAT && a.kind != HK_SINGLE && b.kind != HK_SINGLE)
         return unknown(e);
     return row_of_floats(e, x->data, a, b, true);

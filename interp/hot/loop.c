@@ -5,7 +5,9 @@
  * innermost loops after so many. */
 #include "interp/hot/emit.h"
 
+#include "interp/eval/eval_assign.h"
 #include "interp/eval/eval_flow.h"
+#include "interp/lower/lower.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -13,17 +15,59 @@
 enum { STRIP = 1 << 15 };
 
 /* ---- what holds when an iteration begins ---- */
-static uint32_t slot_of(const Exec *x) { return x->list ? x->sa : x->c->sa; }
+/* The variables of a loop: one, or of `for a, b in` several. */
+static uint32_t slots_of(const Exec *x)
+{
+    return !x->list && x->c->op == TG_TUPLE ? x->c->count : 1;
+}
+
+static uint32_t slot_of(const Exec *x, uint32_t k)
+{
+    return x->list ? x->sa : x->c->op == TG_TUPLE ? x->c->list[k]->sa : x->c->sa;
+}
+
+bool loop_target(const Exec *x)
+{
+    bool slots = x->c->op == TG_SLOT || (x->c->op == TG_TUPLE && x->c->count <= HOT_FIELDS);
+    for (uint32_t k = 0; x->c->op == TG_TUPLE && k < x->c->count && slots; k++)
+        slots = x->c->list[k]->op == TG_SLOT;
+    return slots;
+}
+
+/* Where the evaluator does the iteration that is to begin: as behind one that is over. */
+static LlBlock before_iteration(Emit *e, const Around *a)
+{
+    if (e->dry || e->frame)
+        return e->dry ? NULL : out_of_statement(e);
+    HotPlace before = place_set(e, &(HotPlace){ a->x, HOT_BODY, (uint32_t)a->level });
+    LlBlock out = leave_block(e, &(HotPlace){ a->x, HOT_OVER, 0 }, false, true);
+    place_set(e, &before);
+    return out;
+}
+
+/* What an iteration begins with. */
+static void variables_of_iteration(Emit *e, const Around *a)
+{
+    const Exec *x = a->x;
+    Val items[HOT_FIELDS];
+    LlValue at = load(e, e->word, e->at[a->level]);
+    if (!a->over)
+        items[0] = (Val){ HK_INT, at };
+    else if (e->variables[a->over - 1].tuple)
+        items_emit(e, a->over - 1, at, before_iteration(e, a), items);
+    else
+        items[0] = element_item(e, a->over - 1, at);
+    for (uint32_t k = 0; k < slots_of(x); k++)
+        variable_write(e, variable_of(e, NULL, slot_of(x, k)), items[k]);
+}
 
 static void body_emit(Emit *e, Around *a)
 {
     const Exec *x = a->x;
     LlBlock out = e->out;
     uint64_t written = e->written;
-    LlValue at = a->counts ? load(e, e->word, e->at[a->level]) : NULL;
     if (a->counts)
-        variable_write(e, variable_of(e, NULL, slot_of(x)),
-                       a->over ? element_item(e, a->over - 1, at) : (Val){ HK_INT, at });
+        variables_of_iteration(e, a);
     if (!a->over)                            /* an index is known; elements are anything */
         e->written = written;
     HotPlace before = place_set(e, &(HotPlace){ x, HOT_BODY, (uint32_t)a->level });
@@ -123,6 +167,7 @@ static void ask_emit(Emit *e, Around *a, LlBlock body)
         path_push(e, a->x, HOT_OVER, 0);
         e->out = NULL;
         count_begin(e);
+        stream_begin(e);
     }
     condition_emit(e, a->x->a, body, a->out);
     if (!e->frame)
@@ -192,10 +237,14 @@ static uint32_t vector_of(Emit *e, const Exec *x, bool outermost)
     uint32_t i = 0;
     if (outermost)
         i = variable_over(e);
+    else if (exec_is_const(x->a))
+        i = variable_of(e, &x->a->k, 0);
     else if (!name_variable(e, x->a, &i))
         return 0;
     const HotVariable *v = &e->variables[i];
-    return variable_kind(e, i) == HK_TENSOR && v->rank == 1 && !v->stored ? i + 1 : 0;
+    uint32_t fields = x->c->op == TG_TUPLE ? x->c->count : 0;
+    return variable_kind(e, i) == HK_TENSOR && v->rank == 1 && !v->stored &&
+           (v->tuple ? v->fields : 0) == fields ? i + 1 : 0;
 }
 
 /* The parts of the range; false: they are no ints. The outermost loop is in the record. */
@@ -283,7 +332,7 @@ static void look_for_proven(Emit *e, Around *a, const State *head)
     e->dry = true;
     e->proven_count = 0;
     e->written = 0;
-    e->loop_variable = variable_of(e, NULL, slot_of(a->x));
+    e->loop_variable = variable_of(e, NULL, slot_of(a->x, 0));
     for (int pass = 0; pass < 2; pass++) {
         e->collecting = pass == 1 && !(e->written >> e->loop_variable & 1);
         e->state = *head;
@@ -350,7 +399,10 @@ void for_emit(Emit *e, const Exec *x, bool outermost)
     int64_t one;
     bool innermost, unit = !x->list || x->count == 2 ||
                            (is_int_constant(x->list[2], &one) && one == 1);
-    if (too_deep(e, x) || stands_for_another(e, slot_of(x))) {
+    bool another = false;
+    for (uint32_t k = 0; (x->list || loop_target(x)) && k < slots_of(x); k++)
+        another |= stands_for_another(e, slot_of(x, k));
+    if (too_deep(e, x) || another || (!x->list && !loop_target(x))) {
         e->hopeless |= outermost;
         leave_now(e);
         return;

@@ -14,10 +14,23 @@ static bool fits(const Ctx *c, size_t bytes)
     return c->mem.live < c->mem.limit && bytes < c->mem.limit - c->mem.live;
 }
 
+/* A tuple's items are two words each, the second what it is. */
+static bool tuple_enters(const Value *slot, HotTensor *to)
+{
+    if (slot->tag != V_TUPLE)
+        return false;
+    to->data = slot->tuple->items ? &slot->tuple->items[0].i : NULL;
+    to->dims[0] = slot->tuple->count;
+    to->strides[0] = sizeof(Value) / sizeof(int64_t);
+    return true;
+}
+
 /* What is stored to is the variable's own from here on, as it would be from the first store on. */
 static bool tensor_enters(Interp *in, const HotVariable *v, Value *slot, HotTensor *to)
 {
     const Tensor *t = slot->tag == V_TENSOR ? slot->tensor : NULL;
+    if (v->tuple)
+        return tuple_enters(slot, to);
     if (!t || t->dtype != (uint32_t)v->dtype || t->rank != v->rank ||
         (in->ctx.remote && tensor_away(t)))
         return false;
@@ -154,6 +167,7 @@ HotEnd hot_run(Interp *in, const HotCode *code, HotCount *count, _Atomic int *nu
     record.nudge = nudge ? nudge : &nobody;
     record.interrupt = in->ctx.interrupt;
     record.inexact = 0;
+    record.drawn = &in->rng.counter;
     if (count) {
         record.loops[0].at = count->at;
         record.loops[0].left = (int64_t)count->left;

@@ -307,7 +307,7 @@ static void statement_on_top(Emit *e, const Exec *x)
         while_emit(e, x);
         return;
     case ND_FOR:
-        if (x->list ? x->count >= 2 : x->eval == eval_for && x->c->op == TG_SLOT)
+        if (x->list ? x->count >= 2 : x->eval == eval_for && loop_target(x))
             for_emit(e, x, false);
         else
             leave_now(e);
@@ -343,6 +343,7 @@ void statement(Emit *e, const Exec *x)
     }
     e->out = NULL;
     count_begin(e);
+    stream_begin(e);
     path_push(e, x, HOT_RUN, 0);
     statement_on_top(e, x);
     e->depth--;

@@ -8,6 +8,27 @@
 #include <string.h>
 
 /* ---- variables ---- */
+static bool item_known(HotKind k) { return k == HK_INT || k == HK_FLOAT || k == HK_BOOL; }
+
+/* What the first item is the others are taken for. */
+static void look_at_tuple(HotVariable *v, const Tuple *t)
+{
+    const Tuple *first = t->count && t->items[0].tag == V_TUPLE ? t->items[0].tuple : NULL;
+    bool known = t->count && (!first || (first->count && first->count <= HOT_FIELDS));
+    uint32_t count = first ? first->count : 1;
+    for (uint32_t i = 0; i < count && known; i++) {
+        v->item[i] = (uint8_t)hot_kind(first ? first->items[i] : t->items[0]);
+        known = item_known((HotKind)v->item[i]);
+    }
+    if (!known)
+        return;
+    v->kind = HK_TENSOR;
+    v->tuple = true;
+    v->fields = first ? (uint8_t)count : 0;
+    v->dtype = !first && v->item[0] == HK_FLOAT ? DT_F64 : DT_I64;
+    v->rank = 1;
+}
+
 static void look_at_value(HotVariable *v, Value now)
 {
     v->kind = hot_kind(now);
@@ -17,6 +38,8 @@ static void look_at_value(HotVariable *v, Value now)
         v->fn = now.fn;
         v->serial = now.fn->serial;
     }
+    if (now.tag == V_TUPLE)
+        look_at_tuple(v, now.tuple);
     const Tensor *t = now.tag == V_TENSOR ? now.tensor : NULL;
     if (t && t->rank >= 1 && t->rank <= HOT_RANK &&
         (t->dtype == DT_F64 || t->dtype == DT_F32 || t->dtype == DT_I64 || t->dtype == DT_BOOL ||
@@ -421,6 +444,8 @@ LlBlock leave_block(Emit *e, const HotPlace *last, bool begun, bool iteration_do
             tell_loop(e, a, iteration_done && a == e->around);
     if (begun && e->scoped)
         store(e, load(e, e->word, e->mark), e->counted);
+    if (begun)
+        stream_undo(e);
     store(e, word(e, exit_new(e, last)), e->exit_id);
     jump(e, e->leave);
     block_enter(e, here);

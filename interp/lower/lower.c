@@ -17,6 +17,8 @@ static Value eval_const(Interp *in, const Exec *x)
     return v_retain(x->k);
 }
 
+bool exec_is_const(const Exec *x) { return x->eval == eval_const; }
+
 /* What can be told from the text alone is still an error of the running program. */
 _Noreturn Value eval_raise(Interp *in, const Exec *x)
 {

@@ -39,6 +39,7 @@ const Exec **lower_list(Lower *, Node *const *list, uint32_t count);
 Exec *exec_new(Lower *, EvalFn, const Node *);
 /* v scalar, or owned by the arena's chunk */
 const Exec *exec_const(Lower *, const Node *, Value);
+bool exec_is_const(const Exec *);            /* its value: k */
 /* A node that raises when it runs: help is a ready text (may be NULL). */
 const Exec *exec_raise(Lower *, const Node *, ErrKind, const char *help, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));

@@ -92,9 +92,16 @@ typedef enum OpGivesDType { /* The dtype of what a row with .gives makes of real
 typedef enum OpMeasures {
     MEASURES_NOTHING,
     MEASURES_LENGTHS,       /* its rank and the lengths of its axes */
+    MEASURES_COUNT,         /* the same, multiplied */
     MEASURES_RANK,
     MEASURES_DTYPE
 } OpMeasures;
+
+typedef enum OpDraws {
+    DRAWS_NOTHING,
+    DRAWS_OTHERWISE,        /* in a way of its own */
+    DRAWS_UNIFORM, DRAWS_NORMAL, DRAWS_INTS      /* one of these each, of these arguments or none */
+} OpDraws;
 
 typedef enum OpWritten {    /* How a call of it is written. */
     WRITTEN_CALL,           /* f(x), or with the sign of .infix */
@@ -219,8 +226,8 @@ struct Op {
     const char *(*refuses)(Interp *, const Value *args, int count);
     /* A call in the words of `explain`, instead of its name and operands; NULL: these. */
     void (*told)(const OpCall *, Buf *);
-    /* draws random numbers, or sets what they are drawn from: a graph draws when it is called */
-    bool draws;
+    /* OpDraws: random numbers, or sets what they are drawn from: a graph draws when it is called */
+    uint8_t draws;
     bool detaches;          /* its result is a constant to derivatives */
     /* OpMeasures: what of its operand it makes numbers or names of, which a graph then expects */
     uint8_t measures;
@@ -358,6 +365,7 @@ Str *arg_str(OpCall *, int i);                        /* borrowed */
 /* new reference, pushed on the value stack: do not release */
 Tensor *arg_tensor(OpCall *, int i);
 DType arg_dtype(OpCall *, int i, DType fallback);
+DType op_as_dtype(const Op *);               /* what its name means as one, or DT_NONE */
 /* negative counts from the end; checked */
 int arg_axis(OpCall *, int i, int rank, int fallback);
 /* axis= as none, an int or a tuple of ints: bit mask of axes; none gives all. */

@@ -169,7 +169,7 @@ Tensor *arg_tensor(OpCall *c, int i)
 }
 
 /* int, float and complex are operations; as a dtype they mean what type() calls so. */
-static DType dtype_of_op(const Op *op)
+DType op_as_dtype(const Op *op)
 {
     return op->as_dtype ? dtype_find(op->as_dtype, strlen(op->as_dtype)) : DT_NONE;
 }
@@ -179,7 +179,7 @@ DType arg_dtype(OpCall *c, int i, DType fallback)
     if (!arg_given(c, i))
         return fallback;
     Value v = c->args[i];
-    DType dt = v.tag == V_FORMAT ? v_format_dtype(v) : v.tag == V_OP ? dtype_of_op(v.op) : DT_NONE;
+    DType dt = v.tag == V_FORMAT ? v_format_dtype(v) : v.tag == V_OP ? op_as_dtype(v.op) : DT_NONE;
     if (v.tag == V_STRING)
         dt = dtype_find(v.str->text, v.str->len);
     if (dt == DT_RATIONAL && !c->op->exact)

@@ -5,6 +5,7 @@
 #include "core/memory/mapping.h"
 #include "core/memory/progress.h"
 #include "interp/state/frames.h"
+#include "interp/state/random.h"
 
 #include <sys/random.h>
 
@@ -148,4 +149,38 @@ void interp_seed(Interp *in)
     in->rng.key[0] = word;
     in->rng.key[1] = 1;
     in->rng.counter = 0;
+}
+
+RngStream random_open(Interp *in)
+{
+    if (in->rng.key[1] == 0)
+        interp_seed(in);
+    return (RngStream){ .key = in->rng.key[0], .counter = in->rng.counter };
+}
+
+void random_close(Interp *in, const RngStream *s)
+{
+    in->rng.counter = s->counter;
+    poll_interrupt(in);
+}
+
+double random_unit(Interp *in)
+{
+    RngStream s = random_open(in);
+    in->rng.counter++;
+    return rng_next_unit(&in->ahead, &s);
+}
+
+double random_normal(Interp *in)
+{
+    RngStream s = random_open(in);
+    in->rng.counter++;
+    return rng_next_normal(&in->ahead, &s);
+}
+
+int64_t random_int(Interp *in, int64_t low, int64_t high)
+{
+    RngStream s = random_open(in);
+    in->rng.counter++;
+    return rng_next_int(&in->ahead, &s, low, (uint64_t)high - (uint64_t)low);
 }

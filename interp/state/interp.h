@@ -7,6 +7,7 @@
 #include "core/system/tempdir.h"
 #include "interp/state/value.h"
 #include "kernels/device/lack.h"
+#include "kernels/random/rng.h"
 
 typedef struct Exec Exec;             /* an executable node: interp/state/exec.h */
 typedef struct Lower Lower;           /* lowering: interp/lower/lower.h */
@@ -123,6 +124,7 @@ struct Interp {
     struct Solved *solved;            /* who hears of solutions (`compare`), or NULL */
     struct OpTable *ops;              /* the registry, by name */
     struct { uint64_t key[2], counter; } rng;
+    RngAhead ahead;                   /* of its numbers */
     TempDir tempdir;                  /* what tempdir() names, once it was asked for */
     /* more folders to find files and modules in, up to NULL; NULL: none */
     const char *const *look_in;

@@ -32,7 +32,8 @@ typedef struct LlJitOptions {          /* LLVMMCJITCompilerOptions */
 /* The numbers of LLVM's C interface, which do not change. */
 enum {
     LL_ADD = 8, LL_FADD = 9, LL_SUB = 10, LL_FSUB = 11, LL_MUL = 12, LL_FMUL = 13, LL_UDIV = 14,
-    LL_SDIV = 15, LL_FDIV = 16, LL_SREM = 18, LL_AND = 23, LL_OR = 24, LL_XOR = 25,
+    LL_SDIV = 15, LL_FDIV = 16, LL_SREM = 18, LL_SHL = 20, LL_ASHR = 22, LL_AND = 23,
+    LL_OR = 24, LL_XOR = 25,
     LL_TRUNC = 30, LL_ZEXT = 31, LL_SEXT = 32, LL_FP_TO_SI = 34, LL_SI_TO_FP = 36,
     LL_FP_TRUNC = 37, LL_FP_EXT = 38, LL_INT_TO_PTR = 40, LL_BITCAST = 41
 };

@@ -233,7 +233,10 @@ static void operate(Code *c, int code, int d, Operand b)
 {
     int op = code == LL_ADD ? 0x03 : code == LL_SUB ? 0x2B : code == LL_AND ? 0x23
            : code == LL_OR ? 0x0B : code == LL_XOR ? 0x33 : 0x0FAF;
-    if (b.kind != O_INT) {
+    if (code == LL_SHL || code == LL_ASHR) {         /* by a constant */
+        code_op(c, 0, true, 0xC1, code == LL_SHL ? 4 : 7, rm_reg(d));
+        code_word(c, b.i, 1);
+    } else if (b.kind != O_INT) {
         code_op(c, 0, true, op, d, rm_of(c, b));
     } else if (b.i != (int32_t)b.i) {
         move_int(c, RDX, b.i);

@@ -221,7 +221,9 @@ static void select_binary(Select *s, LlValue v)
     i->code = v->code;
     i->bits = (uint8_t)quick_bits(v->type);
     bool division = v->code == LL_SDIV || v->code == LL_UDIV || v->code == LL_SREM;
-    bool known = division || v->code <= LL_FDIV || (v->code >= LL_AND && v->code <= LL_XOR);
+    bool shift = v->code == LL_SHL || v->code == LL_ASHR;
+    bool known = division || v->code <= LL_FDIV || (v->code >= LL_AND && v->code <= LL_XOR) ||
+                 (shift && i->bits == 64 && i->b.kind == O_INT);
     s->f->q->failed |= v->code < LL_ADD || !known || (division && i->bits != 64) ||
                        (is_real(v) && (v->code & 1) == 0 && v->code < LL_UDIV);
 }

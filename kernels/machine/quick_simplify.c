@@ -89,6 +89,8 @@ static LlValue fold_ints(LlValue v, LlValue a, LlValue b)
     case LL_AND: return quick_int(v->type, (int64_t)(x & y));
     case LL_OR: return quick_int(v->type, (int64_t)(x | y));
     case LL_XOR: return quick_int(v->type, (int64_t)(x ^ y));
+    case LL_SHL: return quick_int(v->type, (int64_t)(x << y));
+    case LL_ASHR: return quick_int(v->type, a->i >> y);
     default: return v;
     }
 }

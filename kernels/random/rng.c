@@ -224,6 +224,51 @@ void rng_falling(Ctx *ctx, RngStream *stream, int64_t *out, uint64_t span, int64
     run_integers(ctx, stream, (Fill){ .out = out, .n = n, .span = span, .falling = true });
 }
 
+/* ---- one number at a time ---- */
+/* Which of the blocks ahead is the stream's next one. */
+static int ahead_of(RngAhead *a, RngStream *stream)
+{
+    uint64_t at = stream->counter++ - a->from.counter;
+    if (a->blocks && a->from.key == stream->key && a->from.stream == stream->stream &&
+        at < RNG_LANES)
+        return (int)at;
+    a->from = *stream;
+    a->from.counter--;
+    a->blocks = true;
+    a->units = a->normals = false;
+    rng_kernels()->blocks(a->words, a->from.key, a->from.stream, a->from.counter, RNG_LANES);
+    return 0;
+}
+
+double rng_next_unit(RngAhead *a, RngStream *stream)
+{
+    int at = ahead_of(a, stream);
+    if (!a->units)
+        rng_kernels()->uniform(a->unit, a->words, RNG_LANES);
+    a->units = true;
+    return a->unit[2 * at];
+}
+
+double rng_next_normal(RngAhead *a, RngStream *stream)
+{
+    int at = ahead_of(a, stream);
+    if (!a->normals)
+        rng_kernels()->normal(a->normal, a->words, RNG_LANES);
+    a->normals = true;
+    return a->normal[2 * at];
+}
+
+int64_t rng_next_int(RngAhead *a, RngStream *stream, int64_t low, uint64_t span)
+{
+    int at = ahead_of(a, stream);
+    uint64_t value;
+    uint32_t word[4] = { a->words[at], a->words[RNG_LANES + at], a->words[2 * RNG_LANES + at],
+                         a->words[3 * RNG_LANES + at] };
+    if (!pick(word, span, &value))
+        value = pick_again(stream, stream->counter - 1, span);
+    return (int64_t)((uint64_t)low + value);
+}
+
 uint64_t rng_below(RngStream *stream, uint64_t span)
 {
     int64_t v;

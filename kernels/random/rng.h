@@ -32,8 +32,21 @@ double rng_unit(RngStream *);            /* [0, 1) */
 double rng_log(double x);
 double rng_exp(double x);                /* likewise; 0 and inf where doubles end */
 
-/* ---- between rng.c and the loops of one instruction set ---- */
+/* ---- one number at a time ---- */
 enum { RNG_LANES = 16 };
+/* Blocks of a stream, made before they are asked for; all zero: none yet. */
+typedef struct RngAhead {
+    RngStream from;
+    bool blocks, units, normals;     /* which of these there are */
+    uint32_t words[4 * RNG_LANES];
+    double unit[2 * RNG_LANES], normal[2 * RNG_LANES];
+} RngAhead;
+/* What rng_uniform, rng_normal (of f64) and rng_integers make of the stream's next block. */
+double rng_next_unit(RngAhead *, RngStream *);
+double rng_next_normal(RngAhead *, RngStream *);
+int64_t rng_next_int(RngAhead *, RngStream *, int64_t low, uint64_t span);
+
+/* ---- between rng.c and the loops of one instruction set ---- */
 typedef struct RngKernels {
     /* blocks of four words, word w of block b at out[w * blocks + b]; blocks is a multiple of
      * RNG_LANES */

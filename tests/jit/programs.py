@@ -88,15 +88,22 @@ class Program:
         if r < 0.86:
             return "(-%s)" % self.int(d + 1) if self.p(0.5) else "%s^%s" % (self.of("i") or "3", self.r.choice("2234"))
         if r < 0.90:
-            return "abs(%s)" % self.int(d + 1) if self.p(0.5) else self.pick(["maximum", "minimum", "bitand", "bitor", "xor"]) % (self.int(d + 1), self.int(d + 1))
+            if self.p(0.5):
+                return "%s(%s)" % (self.r.choice(["abs", "abs", "sign", "invert", "floor", "ceil", "round", "trunc"]), self.int(d + 1))
+            if self.p(0.3):
+                return "%s(%s, %s)" % (self.r.choice(["shl", "shr"]), self.int(d + 1), self.r.choice(["0", "1", "7", "63", "64"]) if self.p(0.6) else self.int(d + 1))
+            return self.pick(["maximum", "minimum", "bitand", "bitor", "xor"]) % (self.int(d + 1), self.int(d + 1))
         if r < 0.95:
             return self.element(self.r.choice(["iv", "im", "it"]), d) or "2"
         if r < 0.96:
-            return "i64(%s)" % self.number(d + 1)
+            return "%s(%s)" % (self.r.choice(["i64", "int"]), self.number(d + 1))
         if r < 0.97:
             return self.choice("i", d)
         if r < 0.98:
-            return "len(%s)" % (self.of(self.r.choice(["fv", "iv", "fm"])) or "u")
+            of = self.of(self.r.choice(["fv", "iv", "fm"])) or "u"
+            return self.r.choice(["len(%s)", "len(%s)", "size(%s)", "ndim(%s)", "size(%s, -1)", "shape(%s)[0]", "shape(%s)[-1]", "shape(%s)[1]"]) % of
+        if r < 0.985:
+            return self.r.choice(["randint(6)", "randint(-2, 3)", "randint(%s, %s)" % (self.int(d + 2), self.int(d + 2))])
         return self.call("i", d) or "4"
 
     def choice(self, kind, d):
@@ -128,13 +135,13 @@ class Program:
         if r < 0.83:
             return self.pick(["maximum", "minimum", "atan2", "hypot", "add", "divide", "multiply", "subtract", "mod", "power"]) % (self.float(d + 1), self.number(d + 1))
         if r < 0.85:
-            return "(%s^%s)" % (self.float(d + 1), self.r.choice(["2", "0.5", "-1", "3", "2.0", "i"]))
+            return "(%s^%s)" % (self.float(d + 1), self.r.choice(["2", "0.5", "-1", "3", "2.0", "i"])) if self.p(0.8) else "(%s^%s)" % (self.int(d + 1), self.r.choice(["-1", "-2", "i", "5"]))
         if r < 0.86:
             return "√%s" % (self.of("f") or "2.0")
         if r < 0.95:
             return self.element(self.r.choice(["fv", "fm", "fv", "fm", "ft", "fq"]), d) or "0.5"
         if r < 0.955:
-            return "%s(%s)" % (self.r.choice(["f64", "f32"]), self.number(d + 1))
+            return "%s(%s)" % (self.r.choice(["f64", "f32", "float"]), self.number(d + 1)) if self.p(0.6) else self.r.choice(["rand()", "randn()"])
         if r < 0.965:
             return self.choice("f", d)
         if r < 0.97:
@@ -144,6 +151,8 @@ class Program:
     def complex(self, d=0):
         r = self.r.random()
         if d > 3 or r < 0.15:
+            if self.p(0.1):
+                return "complex(%s, %s)" % (self.number(d + 1), self.number(d + 1))
             return self.r.choice(["1i", "0i", "(0.5 - 2i)", "(2 + 0.25i)", "0.1i"] if self.p(0.9) else ["(inf + 1i)", "(nan + 0i)", "1e300i"])
         if r < 0.45:
             return self.of("c") or "1i"
@@ -431,6 +440,9 @@ class Program:
             return
         name = "abcdef"[len(self.loops)] + "i" if self.p(0.93) else self.r.choice(["i", "f"])
         over = self.range()
+        if self.p(0.15):
+            self.for_items()
+            return
         if self.p(0.25):                         # the elements of a vector, or of what is none
             kind = self.r.choice(["fv", "fv", "iv", "bv", "fm"])
             over = (self.of(kind) or "u") + self.r.choice(["", "", "", "", "[::-1]", "[1:4]", " * 1"])
@@ -444,6 +456,34 @@ class Program:
         self.out("for %s in %s {" % (name, over))
         self.loops.append(name)
         self.block(5)
+        self.loops.pop()
+        self.out("}")
+
+    def item(self, kinds):
+        parts = [str(self.expr(k, 3)) if self.p(0.2) else {"i": self.r.choice(SMALL), "f": self.r.choice(PLAIN), "b": "true"}[k] for k in kinds]
+        return parts[0] if len(kinds) == 1 else "(%s)" % ", ".join(parts)
+
+    def for_items(self):
+        """Over tuples, of numbers or of tuples, written there or in a variable."""
+        count = self.r.choice([1, 1, 2, 2, 3])
+        kinds = [self.r.choice("iiffb") for _ in range(count)]
+        targets = [self.of(k) or k for k in kinds]
+        if count > 1 and len(set(targets)) < count:
+            targets = ["ai", "bi", "ci"][:count]
+        items = [self.item(kinds if self.p(0.97) else kinds[::-1]) for _ in range(self.r.randint(1, 5))]
+        over = "(%s,)" % ", ".join(items)
+        if self.p(0.3) and self.of("fv"):
+            over, targets = "enumerate(%s)" % self.of("fv"), [self.of("i") or "i", self.of("f") or "f"]
+        elif self.p(0.15) and self.of("fv"):
+            over, targets = "zip(%s, %s)" % (self.of("fv"), self.of("fv")), ["f", "g0"]
+        elif self.p(0.3):
+            self.out("row = %s" % over)
+            over = "row"
+        self.out("for %s in %s {" % (", ".join(targets), over))
+        self.loops.append(targets[0] if targets[0] in ("ai", "bi", "ci") else "2")
+        self.block(4)
+        if over == "row" and self.p(0.3):
+            self.out("    " + self.r.choice(["row = (1, 2)", "row = append(row, 2.5)", "i += len(row)", "f += row[i % 3]"]))
         self.loops.pop()
         self.out("}")
 
@@ -564,12 +604,14 @@ class Program:
         if self.p(0.3):
             self.out("y = u")
             self.vars["y"] = "fv"
+        self.out("seed(%d)" % self.r.randint(0, 99))
         self.out('text = ""')
         self.out("pair = (1, 2.5)")
         self.out("h = x -> x + 1")
 
     def report(self):
-        names = list(self.vars) + ["text", "pair", "late", "ai", "bi", "ci"]
+        self.out("print(rand())")
+        names = list(self.vars) + ["text", "pair", "row", "late", "ai", "bi", "ci"]
         for n in names:
             self.out('try { print("%s", type(%s), repr(%s)) } catch e { print("%s", e.message) }' % (n, n, n, n))
 

@@ -133,6 +133,39 @@ static void integers(Ctx *ctx)
     free(x);
 }
 
+/* Numbers taken one at a time, from blocks made ahead: the stream goes on, back, elsewhere. */
+static void one_at_a_time(Ctx *ctx)
+{
+    RngAhead ahead = { .blocks = false };
+    RngStream s = { .key = 11 };
+    bool same = true;
+    uint64_t last = 0;
+    for (int i = 0; i < 20000; i++) {
+        RngStream t;
+        double f = 0, want_f = 0;
+        int64_t n = 0, want = 0;
+        int64_t low = -(i % 7) * 1000003;
+        uint64_t span = i % 5 == 0 ? 0x80000001u : i % 11 == 0 ? 0 : (uint64_t)(i % 13 + 1);
+        last = last * 6364136223846793005u + 1442695040888963407u;
+        if (last >> 60 == 0)
+            s.counter -= last >> 55 & 15;
+        if (last >> 60 == 1)
+            s.counter += last >> 50 & 63;
+        if (last >> 57 == 33)
+            s.key++;
+        t = s;
+        switch (last >> 40 & 3) {
+        case 0: rng_uniform(ctx, &t, DT_F64, &want_f, 1); f = rng_next_unit(&ahead, &s); break;
+        case 1: rng_normal(ctx, &t, DT_F64, &want_f, 1); f = rng_next_normal(&ahead, &s); break;
+        default:
+            rng_integers(ctx, &t, &want, low, span, 1);
+            n = rng_next_int(&ahead, &s, low, span);
+        }
+        same &= f == want_f && n == want && s.counter == t.counter;
+    }
+    check(same, "one number at a time is the one that the tensor has");
+}
+
 static void logarithm(void)
 {
     double worst = 0;
@@ -158,6 +191,7 @@ int main(void)
     long_equals_short(&ctx);
     moments(&ctx);
     integers(&ctx);
+    one_at_a_time(&ctx);
     logarithm();
     pool_shutdown(&ctx);
     mem_shutdown(&ctx);
