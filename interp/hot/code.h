@@ -21,7 +21,8 @@ typedef enum HotKind {
     HK_EITHER,             /* an int or an f32 */
     HK_COMPLEX,            /* of c128: a tensor of no axes, here two doubles */
     HK_TENSOR,             /* or a tuple, as a vector of its items */
-    HK_FUNCTION
+    HK_FUNCTION,
+    HK_RECORD              /* a tuple with names, whose fields are variables of their own */
 } HotKind;
 
 /* A tensor of no axes that is a number. */
@@ -74,6 +75,7 @@ typedef struct HotRecord {
 typedef struct HotVariable {
     const Value *at;       /* a global that a function reads; NULL: slot of the frame */
     uint32_t slot;
+    const Name *field;     /* of what is there; nobody assigns it. NULL: that itself */
     HotKind kind;
     DType dtype;           /* of a tensor's elements */
     uint8_t rank;
@@ -92,6 +94,16 @@ typedef struct HotVariable {
     uint8_t frame;         /* of a function that was made part of the loop: nobody else's; 0: the
                             * loop's own */
 } HotVariable;
+
+/* Where it is; NULL: it is a function's own, the vector of a loop, or a field that is not there. */
+static inline const Value *hot_place(const Interp *in, const HotVariable *v)
+{
+    const Value *p = v->frame || v->over ? NULL : v->at ? v->at : &in->fp[v->slot];
+    if (!p || !v->field)
+        return p;
+    int64_t k = p->tag == V_TUPLE && p->tuple->named ? tuple_find(p->tuple, v->field) : -1;
+    return k < 0 ? NULL : &p->tuple->items[k];
+}
 
 /* Where a statement stands, from the loop down to it. */
 typedef enum HotStep {

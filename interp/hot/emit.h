@@ -50,6 +50,7 @@ typedef struct Frame {
     uint32_t up;
     const Function *fn;
     struct { bool is; uint32_t variable; } same[HOT_PARAMETERS];    /* of a tensor or function */
+    uint32_t fields;                 /* of the tuple that is its value; 0: that is one value */
     LlBlock end;
     State at_end;
 } Frame;
@@ -112,6 +113,8 @@ typedef struct Emit {
 /* ---- values.c: variables, instructions, leaving ---- */
 uint32_t variable_of(Emit *, const Value *at, uint32_t slot);    /* of the frame being made */
 uint32_t variable_in(Emit *, uint32_t frame, const Value *at, uint32_t slot);
+/* A field of a variable that nobody assigns; false: it is none. */
+bool variable_field(Emit *, uint32_t base, const Name *, uint32_t *variable);
 uint32_t variable_over(Emit *);      /* what the outermost loop goes over */
 void state_start(Emit *);
 State state_join(const State *, const State *);
@@ -164,8 +167,11 @@ static inline bool is_number(Val v)
            v.kind == HK_EITHER;
 }
 bool is_int_constant(const Exec *, int64_t *);
-/* The variable that a name is; false: it is none. */
+/* The variable that a name, or a field of one, is; false: it is none. */
 bool name_variable(Emit *, const Exec *, uint32_t *variable);
+/* Which function of the program's a call calls; NULL: none. */
+const Function *function_called(Emit *, const Exec *call);
+Val constant_emit(Emit *, Value);    /* a number or a bool */
 /* shape(x)[k] as a number; false: it is none. */
 bool shape_read(Emit *, const Exec *, Val *out);
 /* Is it a parameter that stands for a variable of the caller's? Nobody may assign it then. */
@@ -219,6 +225,8 @@ void scoped_result(Emit *, const Op *, LlValue);
 
 /* ---- function.c ---- */
 Val call_function(Emit *, const Exec *call, const Function *);
+/* Of a function that gives a tuple: its fields. */
+void call_unpacked(Emit *, const Exec *call, uint32_t fields, Val *out);
 void return_emit(Emit *, const Exec *);
 void function_emit(Emit *);                  /* the body of e->self */
 LlType type_of_kind(const Emit *, uint8_t kind);

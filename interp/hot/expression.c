@@ -3,6 +3,7 @@
 #include "interp/hot/emit.h"
 
 #include "interp/eval/eval_flow.h"
+#include "interp/eval/eval_index.h"
 #include "interp/eval/eval_scope.h"
 #include "interp/lower/sites.h"
 #include "interp/state/frames.h"
@@ -59,6 +60,10 @@ static bool same_as_callers(const Emit *e, const Exec *x, uint32_t *variable)
 
 bool name_variable(Emit *e, const Exec *x, uint32_t *variable)
 {
+    uint32_t base;
+    if (x->eval == eval_field)
+        return x->a->node->kind == ND_NAME && name_variable(e, x->a, &base) &&
+               variable_field(e, base, x->node->name, variable);
     if (x->node->kind != ND_NAME)
         return false;
     if (x->node->scope == SCOPE_LOCAL || x->operand == OPD_L) {
@@ -82,6 +87,8 @@ static Val name_emit(Emit *e, const Exec *x)
     uint32_t i;
     if (name_variable(e, x, &i))
         return variable_read(e, i);
+    if (x->node->kind != ND_NAME)
+        return unknown(e);
     const GlobalRef *ref = x->node->scope == SCOPE_GLOBAL ? x->data : NULL;
     double single;
     if (ref && e->scoped && scoped_single(e->in, x, &single) && names_nothing(e, ref))
@@ -497,17 +504,42 @@ static Val builtin_emit(Emit *e, const Op *op, const Exec *x)
     return op->cls == OPC_EW ? row_emit(e, op, x) : unknown(e);
 }
 
+const Function *function_called(Emit *e, const Exec *x)
+{
+    const CallSite *site = x->node->kind == ND_CALL ? x->data : NULL;
+    uint32_t callee;
+    if (!site || x->a->node->kind != ND_NAME || site->named || site->spread)
+        return NULL;
+    if (x->a->node->scope == SCOPE_SELF && e->frame)
+        return e->frames[e->frame].fn;
+    return name_variable(e, x->a, &callee) && variable_kind(e, callee) == HK_FUNCTION
+               ? e->variables[callee].fn : NULL;
+}
+
+static LlValue flag_constant(const Emit *e, bool on)
+{
+    return e->dry ? NULL : e->d.ll->ConstInt(e->flag, on, false);
+}
+
+Val constant_emit(Emit *e, Value v)
+{
+    switch (v.tag) {
+    case V_INT: return (Val){ HK_INT, word(e, v.i) };
+    case V_FLOAT: return (Val){ HK_FLOAT, real(e, v.f) };
+    case V_BOOL: return (Val){ HK_BOOL, flag_constant(e, v.i != 0) };
+    default: return unknown(e);
+    }
+}
+
 static Val call_emit(Emit *e, const Exec *x)
 {
     const CallSite *site = x->data;
     const GlobalRef *ref = &site->ref;
-    uint32_t callee;
+    const Function *fn = function_called(e, x);
+    if (fn)
+        return call_function(e, x, fn);
     if (x->a->node->kind != ND_NAME || site->named || site->spread)
         return unknown(e);
-    if (x->a->node->scope == SCOPE_SELF && e->frame)
-        return call_function(e, x, e->frames[e->frame].fn);
-    if (name_variable(e, x->a, &callee) && variable_kind(e, callee) == HK_FUNCTION)
-        return call_function(e, x, e->variables[callee].fn);
     if (x->a->node->scope != SCOPE_GLOBAL || !x->a->data || x->count > 2 || !names_builtin(e, ref))
         return unknown(e);
     if (ref->predefined.tag == V_FORMAT && x->count == 1)
@@ -746,8 +778,8 @@ static Val expression_of(Emit *e, const Exec *x)
         return (Val){ HK_COMPLEX, real(e, 0),
                       .im = real(e, ((const double *)(const void *)x->k.tensor->data)[1]) };
     case ND_BOOL:
-        return (Val){ HK_BOOL, e->dry ? NULL : e->d.ll->ConstInt(e->flag, x->node->op, false) };
-    case ND_NAME: return name_emit(e, x);
+        return (Val){ HK_BOOL, flag_constant(e, x->node->op) };
+    case ND_NAME: case ND_FIELD: return name_emit(e, x);
     case ND_UNARY: return unary_emit(e, x);
     case ND_BINARY: return operator_emit(e, x);
     case ND_COMPARE: return x->node->count == 2 ? operator_emit(e, x) : logic_emit(e, x);

@@ -3,10 +3,12 @@
 #include "interp/hot/emit.h"
 
 #include "interp/eval/eval_flow.h"
+#include "interp/eval/eval_make.h"
+#include "interp/lower/lower.h"
 
 enum { RESULT = 1 << 30 };                   /* the slot of a function's value */
 
-static uint32_t result_of(Emit *e) { return variable_of(e, NULL, RESULT); }
+static uint32_t result_of(Emit *e, uint32_t k) { return variable_of(e, NULL, RESULT + k); }
 
 /* Of the same call in the same place, however often it is walked over. 0: there are too many, or it
  * calls itself, but for the one function that is compiled by itself. */
@@ -39,11 +41,27 @@ static void block_value(Emit *e, const Exec *x)
         value_emit(e, x->list[x->count - 1]);
 }
 
+/* A tuple of so many, written in place. */
+static void fields_of(Emit *e, const Exec *x, uint32_t count, Val *v)
+{
+    bool constant = exec_is_const(x) && x->k.tag == V_TUPLE;
+    if (constant ? x->k.tuple->count != count
+                 : x->eval != eval_tuple || x->data || x->count != count)
+        unknown(e);
+    for (uint32_t k = 0; k < count && !e->failed; k++)
+        v[k] = constant ? constant_emit(e, x->k.tuple->items[k]) : expression(e, x->list[k]);
+}
+
 static void expression_value(Emit *e, const Exec *x)
 {
-    Val v = expression(e, x);
-    if (!e->failed)
-        variable_write(e, result_of(e), v);
+    const uint32_t fields = e->frames[e->frame].fields;
+    Val v[HOT_FIELDS];
+    if (fields)
+        fields_of(e, x, fields, v);
+    else
+        v[0] = expression(e, x);
+    for (uint32_t k = 0; k < (fields ? fields : 1) && !e->failed; k++)
+        variable_write(e, result_of(e, k), v[k]);
 }
 
 /* Of statements: the result variable holds it afterwards, or the code left. */
@@ -80,7 +98,7 @@ static bool arguments_emit(Emit *e, const Exec *x, Frame *f, Val *values)
         uint32_t v;
         bool named = name_variable(e, x->list[i], &v);
         uint8_t kind = named ? variable_kind(e, v) : HK_NOTHING;
-        f->same[i].is = kind == HK_TENSOR || kind == HK_FUNCTION;
+        f->same[i].is = kind == HK_TENSOR || kind == HK_FUNCTION || kind == HK_RECORD;
         f->same[i].variable = v;
         if (!f->same[i].is)
             values[i] = expression(e, x->list[i]);
@@ -187,7 +205,7 @@ void function_emit(Emit *e)
         jump(e, f->end);
     e->state = state_join(&e->state, &f->at_end);
     block_enter(e, f->end);
-    e->result = result_of(e);
+    e->result = result_of(e, 0);
     uint8_t kind = e->state.reached ? variable_kind(e, e->result) : HK_NOTHING;
     if (kind != e->self.result && e->self.result == HK_NOTHING && e->dry) {
         e->self.result = kind;
@@ -198,38 +216,63 @@ void function_emit(Emit *e)
 }
 
 /* ---- the call ---- */
-Val call_function(Emit *e, const Exec *x, const Function *fn)
+/* What the body gives; false: machine code cannot, or it always leaves. */
+static bool body_of_call(Emit *e, const Exec *body, uint32_t frame, uint32_t fields, Val *out)
+{
+    Frame *f = &e->frames[frame];
+    f->end = block_new(e, "returned");
+    f->at_end = (State){ .reached = false };
+    f->fields = fields;
+    value_emit(e, body);
+    if (e->state.reached)
+        jump(e, f->end);
+    e->state = state_join(&e->state, &f->at_end);
+    block_enter(e, f->end);
+    if (!e->state.reached) {
+        if (!e->dry)
+            e->d.ll->BuildUnreachable(e->d.builder);
+        e->state.reached = true;
+        return false;
+    }
+    for (uint32_t k = 0; k < (fields ? fields : 1); k++)
+        out[k] = variable_read(e, result_of(e, k));
+    return true;
+}
+
+/* fields: it gives a tuple of so many, which go to out; 0: one value. */
+static bool called(Emit *e, const Exec *x, const Function *fn, uint32_t fields, Val *out)
 {
     const FnCode *code = e->scoped ? fn->code->scoped : fn->code;
     Val values[HOT_PARAMETERS];
     uint32_t frame, caller = e->frame;
     bool itself = fn == e->self.fn;
     if (!code || x->count != code->exact || x->count > HOT_PARAMETERS ||
-        code->node->kind == ND_TEST || code->body->eval == eval_catch_flow)
-        return unknown(e);
-    if (itself && !part_of_itself(e, x))
-        return call_self(e, x);
+        code->node->kind == ND_TEST || code->body->eval == eval_catch_flow || (itself && fields))
+        return false;
+    if (itself && !part_of_itself(e, x)) {
+        *out = call_self(e, x);
+        return true;
+    }
     if (!(frame = frame_of(e, x, fn)))
-        return unknown(e);
+        return false;
     Frame *f = &e->frames[frame];
     if (!arguments_emit(e, x, f, values) || (itself && !as_itself(e, x, f, values)))
-        return unknown(e);
+        return false;
     frame_begin(e, frame, x, values);
-    f->end = block_new(e, "returned");
-    f->at_end = (State){ .reached = false };
-    value_emit(e, code->body);
-    if (e->state.reached)
-        jump(e, f->end);
-    e->state = state_join(&e->state, &f->at_end);
-    block_enter(e, f->end);
-    if (!e->state.reached) {                 /* it always leaves */
-        if (!e->dry)
-            e->d.ll->BuildUnreachable(e->d.builder);
-        e->frame = caller;
-        e->state.reached = true;
-        return unknown(e);
-    }
-    Val v = variable_read(e, result_of(e));
+    bool given = body_of_call(e, code->body, frame, fields, out);
     e->frame = caller;
-    return e->failed || (itself && v.kind != e->self.result) ? unknown(e) : v;
+    return given && !(itself && !e->failed && out->kind != e->self.result);
+}
+
+Val call_function(Emit *e, const Exec *x, const Function *fn)
+{
+    Val v;
+    return called(e, x, fn, 0, &v) && !e->failed ? v : unknown(e);
+}
+
+void call_unpacked(Emit *e, const Exec *x, uint32_t fields, Val *out)
+{
+    const Function *fn = function_called(e, x);
+    if (!fn || fields > HOT_FIELDS || !called(e, x, fn, fields, out))
+        unknown(e);
 }

@@ -57,7 +57,8 @@ static bool variable_enters(Interp *in, const HotVariable *v, HotCount *count, H
 {
     if (v->over)
         return count && tensor_enters(in, v, &count->over, &r->tensors[i]);
-    Value now = v->at ? *v->at : v->frame ? v_undef() : in->fp[v->slot];
+    const Value *place = hot_place(in, v);
+    Value now = place ? *place : v_undef();
     r->cells[i] = (HotCell){ .tag = V_UNDEF, .i = now.i };
     const void *scalar = now.tag == V_TENSOR ? now.tensor->data : NULL;
     if (v->kind == HK_SINGLE && hot_is_scalar(now, DT_F32))
@@ -72,7 +73,8 @@ static bool variable_enters(Interp *in, const HotVariable *v, HotCount *count, H
         return true;
     switch (v->kind) {
     case HK_TENSOR:
-        return tensor_enters(in, v, v->at ? (Value *)v->at : &in->fp[v->slot], &r->tensors[i]);
+        return place && tensor_enters(in, v, (Value *)place, &r->tensors[i]);
+    case HK_RECORD: return now.tag == V_TUPLE && now.tuple->named;
     case HK_FUNCTION: return now.tag == V_FUNCTION && now.fn->serial == v->serial;
     default: return hot_kind(now) == v->kind;
     }

@@ -78,6 +78,20 @@ static void assign_together(Emit *e, const Exec *x)
         variable_write(e, variable_of(e, NULL, x->b->list[i]->sa), values[i]);
 }
 
+/* a, b = f(x) */
+static void assign_unpacked(Emit *e, const Exec *x)
+{
+    Val values[HOT_FIELDS];
+    const Exec *target = x->b;
+    for (uint32_t i = 0; i < target->count && !e->failed; i++)
+        if (target->list[i]->op != TG_SLOT || stands_for_another(e, target->list[i]->sa))
+            unknown(e);
+    if (!e->failed)
+        call_unpacked(e, x->a, target->count, values);
+    for (uint32_t i = 0; i < target->count && !e->failed; i++)
+        variable_write(e, variable_of(e, NULL, target->list[i]->sa), values[i]);
+}
+
 /* s[r[i]] += x[i] is index notation only while i is no variable. */
 static bool indices_have_values(Emit *e, const GatherSite *site)
 {
@@ -117,6 +131,8 @@ static void assign(Emit *e, const Exec *x)
         Val sum = e->failed ? old : binary_emit(e, x->op, old, v);
         if (!e->failed)
             variable_write(e, i, sum);
+    } else if (to_target(x) && x->b->op == TG_TUPLE) {
+        assign_unpacked(e, x);
     } else if (to_target(x) && x->b->op == TG_INDEX && x->b->a->op == TG_SLOT) {
         uint32_t base = variable_of(e, NULL, x->b->a->sa);
         Val v = expression(e, x->a);

@@ -38,7 +38,9 @@ static void look_at_value(HotVariable *v, Value now)
         v->fn = now.fn;
         v->serial = now.fn->serial;
     }
-    if (now.tag == V_TUPLE)
+    if (now.tag == V_TUPLE && now.tuple->named)
+        v->kind = HK_RECORD;
+    else if (now.tag == V_TUPLE)
         look_at_tuple(v, now.tuple);
     const Tensor *t = now.tag == V_TENSOR ? now.tensor : NULL;
     if (t && t->rank >= 1 && t->rank <= HOT_RANK &&
@@ -62,8 +64,8 @@ static uint32_t variable_new(Emit *e, const HotVariable *like)
     *v = *like;
     if (v->frame)
         v->assigned = true;
-    else
-        look_at_value(v, v->over ? e->vector : v->at ? *v->at : e->in->fp[v->slot]);
+    else if (v->over || hot_place(e->in, v))
+        look_at_value(v, v->over ? e->vector : *hot_place(e->in, v));
     e->state.kind[i] = v->frame ? HK_NOTHING : (uint8_t)v->kind | KIND_BEFORE;
     e->grew = true;
     return i;
@@ -87,14 +89,31 @@ uint32_t variable_over(Emit *e)
     return asked_for(e, variable_new(e, &like));
 }
 
+static uint32_t variable_like(Emit *e, const HotVariable *like)
+{
+    for (uint32_t i = 0; i < e->count; i++) {
+        const HotVariable *v = &e->variables[i];
+        if (v->at == like->at && v->slot == like->slot && v->frame == like->frame &&
+            v->field == like->field)
+            return asked_for(e, i);
+    }
+    return asked_for(e, variable_new(e, like));
+}
+
 uint32_t variable_in(Emit *e, uint32_t frame, const Value *at, uint32_t slot)
 {
     HotVariable like = { .at = at, .slot = at ? 0 : slot, .frame = (uint8_t)(at ? 0 : frame) };
-    for (uint32_t i = 0; i < e->count; i++)
-        if (e->variables[i].at == like.at && e->variables[i].slot == like.slot &&
-            e->variables[i].frame == like.frame)
-            return asked_for(e, i);
-    return asked_for(e, variable_new(e, &like));
+    return variable_like(e, &like);
+}
+
+bool variable_field(Emit *e, uint32_t base, const Name *field, uint32_t *variable)
+{
+    const HotVariable *b = &e->variables[base];
+    HotVariable like = { .at = b->at, .slot = b->slot, .field = field };
+    if (b->assigned || b->frame || b->over || b->field)
+        return false;
+    *variable = variable_like(e, &like);
+    return true;
 }
 
 uint32_t variable_of(Emit *e, const Value *at, uint32_t slot)
@@ -111,7 +130,8 @@ void state_start(Emit *e)
     e->used_count = 0;
     for (uint32_t i = 0; i < e->count; i++) {
         HotVariable *v = &e->variables[i];
-        if (v->assigned && (v->kind == HK_TENSOR || v->kind == HK_FUNCTION))
+        if (v->assigned &&
+            (v->kind == HK_TENSOR || v->kind == HK_FUNCTION || v->kind == HK_RECORD))
             v->kind = HK_NOTHING;
         bool known = v->needed || !v->assigned;
         e->state.kind[i] = v->frame ? HK_NOTHING

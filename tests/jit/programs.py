@@ -59,6 +59,7 @@ class Program:
         self.functions = []          # (name, kinds of parameters, kind of result)
         self.vars = {}
         self.calls = 0
+        self.pair = None
 
     # ---- choosing ----
     def p(self, chance):
@@ -76,6 +77,9 @@ class Program:
         r = self.r.random()
         if self.p(0.003):
             return self.any(d + 1)
+        if self.p(0.03):
+            c = "c0" if "c0" in self.vars else "cfg"
+            return self.r.choice([c + ".n", c + ".n", c + ".w[%s]" % self.subscript(d), "len(%s.v)" % c])
         if d > 3 or r < 0.22:
             return self.r.choice(SMALL if self.p(0.97) else INTS)
         if r < 0.52:
@@ -119,6 +123,9 @@ class Program:
         r = self.r.random()
         if self.p(0.003):
             return self.any(d + 1)
+        if self.p(0.03):
+            c = "c0" if "c0" in self.vars else "cfg"
+            return self.r.choice([c + ".x", c + ".v[%s]" % self.subscript(d)])
         if d > 3 or r < 0.15:
             return self.r.choice(PLAIN if self.p(0.85) else FLOATS)
         if r < 0.40:
@@ -277,6 +284,9 @@ class Program:
         if self.of("c") and self.p(0.3):
             self.complex_statement()
             return
+        if self.pair and not self.in_both() and self.p(0.08):
+            self.unpacking()
+            return
         r = self.r.random()
         if self.size > 60:
             r *= 0.6
@@ -321,6 +331,9 @@ class Program:
         else:
             self.out("%s = %s" % (self.of("i") or "i", self.call("i", 0) or "3"))
 
+    def in_both(self):
+        return "p" in self.vars and self.in_function
+
     def shared(self, a, b):
         """Values that have something in common: views, tuples of tensors, functions of the same."""
         r = self.r.random()
@@ -348,6 +361,10 @@ class Program:
             self.out("i = len(%s)" % self.r.choice(["text", "pair", a]))
 
     def odd(self):
+        if self.p(0.1):
+            self.out(self.r.choice(["cfg.n += 1", "cfg.x = %s" % self.number(1), "cfg = (n=2, x=f32(0.5), b=false, v=[1.0, 2.0, 3.0], w=(1, 2))",
+                                    "cfg.v[0] = 2.5", "cfg.v = %s" % (self.of("fv") or "u"), "cfg = (x=1, n=2)", "cfg = none"] if self.p(0.2) else ["cfg.n += 1"]))
+            return
         r = self.r.random()
         kind = self.r.choice(["fv", "fm", "iv"])
         a, b = self.of(kind) or "u", self.of(kind) or "u"
@@ -557,6 +574,32 @@ class Program:
         self.vars, self.in_function = before
         self.functions.append((name, kinds, kind))
 
+    def several(self):
+        """A function that gives a tuple."""
+        kinds = [self.r.choice("iiffb") for _ in range(self.r.choice([2, 2, 3]))]
+        before, self.vars = self.vars, {"p": "i", "r": "f", **({"c0": "R"} if self.p(0.3) else {})}
+        params = list(self.vars)
+        self.in_function = True
+        self.out("fn both(%s) {" % ", ".join(params))
+        self.depth += 1
+        self.size = 45
+        for _ in range(self.r.choice([0, 0, 1, 2])):
+            self.statement()
+        tuple_ = lambda: "(%s)" % ", ".join(self.expr(k if self.p(0.97) else "f", 2) for k in kinds)
+        if self.p(0.5):
+            self.out("if %s { return %s }" % (self.bool(1), tuple_() if self.p(0.95) else "7"))
+        self.out("return %s" % (tuple_() if self.p(0.8) else "(1, 2.5, true)"))
+        self.depth -= 1
+        self.out("}")
+        self.in_function = False
+        self.vars = before
+        self.pair = kinds, len(params)
+
+    def unpacking(self):
+        kinds, params = self.pair
+        targets = [self.of(k) or k for k in kinds]
+        self.out("%s = both(%s)" % (", ".join(targets), ", ".join([self.int(2), self.float(2), "cfg"][:params])))
+
     def recursive(self):
         """A function that calls itself: with arguments of one kind, mostly, so that it is machine code by itself."""
         kind = self.r.choice("if")
@@ -605,6 +648,7 @@ class Program:
             self.out("y = u")
             self.vars["y"] = "fv"
         self.out("seed(%d)" % self.r.randint(0, 99))
+        self.out("cfg = (n=%s, x=%s, b=true, v=u, w=(3, 1, 2))" % (self.r.choice(SMALL), self.r.choice(PLAIN)))
         self.out('text = ""')
         self.out("pair = (1, 2.5)")
         self.out("h = x -> x + 1")
@@ -628,6 +672,8 @@ class Program:
                 self.functions.append((name, ["i" if name == "m1" else "f"], "i" if name == "m1" else "f"))
         if self.p(0.3):
             self.recursive()
+        if self.p(0.4):
+            self.several()
         self.functions.append(("h", ["f"], "f"))
         self.size = 0
         style = self.r.random()
