@@ -4,8 +4,9 @@
 # `not run: …` by its name.
 
 # PoCL (LLVM) puts its own alternate signal stack in place, which the sanitizer would unmap. The leak
-# checker guesses where other libraries' thread-local data lies, and hangs where it guesses wrong.
-export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=99:use_sigaltstack=0:intercept_tls_get_addr=0
+# checker guesses where other libraries' thread-local data lies, and hangs where it guesses wrong. Kernels
+# end with SIGILL where their behaviour is undefined.
+export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=99:use_sigaltstack=0:intercept_tls_get_addr=0:handle_sigill=1
 export UBSAN_OPTIONS=print_stacktrace=1
 export LSAN_OPTIONS=suppressions=$PWD/tests/tools/lsan.supp:print_suppressions=0
 export TSAN_OPTIONS=suppressions=$PWD/tests/tools/tsan.supp:exitcode=66:ignore_noninstrumented_modules=1
