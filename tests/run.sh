@@ -119,10 +119,9 @@ timed() {           # SUITE
 # run to run.
 observe() {         # BINARY FILE OUT
     local status
-    (cd "$(dirname "$2")" && timeout "${LIMIT:-60}" "$1" "$(basename "$2")" </dev/null >"$3.stdout" 2>"$3.stderr")
+    (cd "${2%/*}" && exec timeout "${LIMIT:-60}" "$1" "${2##*/}" </dev/null >"$3" 2>"$3.stderr")
     status=$?
-    if [ -f "${2%.ric}.sed" ]; then sed -E -i -f "${2%.ric}.sed" "$3.stdout"; fi
-    cat "$3.stdout" >"$3"
+    if [ -f "${2%.ric}.sed" ]; then sed -E -i -f "${2%.ric}.sed" "$3"; fi
     if [ -s "$3.stderr" ]; then { echo '--- stderr'; cat "$3.stderr"; } >>"$3"; fi
     if [ $status != 0 ]; then echo "--- exit $status" >>"$3"; fi
 }
@@ -138,18 +137,25 @@ golden_file() {     # BINARY LABEL FILE
     observe "$1" "$3" "$work/observed"
     as_written "$2" "$3"
 }
+# The longest first, so that no processor is left with one of them at the end.
+golden_files() {
+    { cat tests/long.txt; find tests/lang tests/errors tests/regress -name '*.ric' ! -path '*/lib/*' ! -path "${without:-}" | LC_ALL=C sort; } | awk '!seen[$0]++'
+}
 golden_part() {     # BINARY LABEL
     local file
     while IFS= read -r file; do
         take "$file" && golden_file "$1" "$2" "$file"
-    done < <(find tests/lang tests/errors tests/regress -name '*.ric' ! -path '*/lib/*' ! -path "${without:-}" 2>/dev/null | LC_ALL=C sort)
+    done < <(golden_files)
+}
+# What of the golden programs this machine cannot run.
+golden_without() {  # BINARY
+    without=
+    "$1" -e 'on opencl { }' >/dev/null 2>&1 && return
+    without='tests/lang/opencl/*'
+    echo "not run: $without: no OpenCL platform"
 }
 golden() {          # BINARY LABEL
-    without=
-    if ! "$1" -e 'on opencl { }' >/dev/null 2>&1; then
-        without='tests/lang/opencl/*'
-        echo "not run: $without: no OpenCL platform"
-    fi
+    golden_without "$1"
     shared golden_part "$@"
 }
 units_part() {      # FOLDER LABEL; the longest sources first

@@ -325,7 +325,7 @@ void cuda_probe(Ctx *ctx)
     if (why[0])
         snprintf(device_add(ctx, &cuda_ops, "cuda")->why, sizeof why, "%s", why);
     for (int i = 0; i < count && !why[0]; i++) {
-        char name[16];
+        char name[24];
         snprintf(name, sizeof name, "cuda:%d", i);
         describe(ctx, device_add(ctx, &cuda_ops, name), l, i);
     }

@@ -37,7 +37,7 @@ tried = findings = 0
 def environment():
     env = dict(os.environ, LC_ALL="C.UTF-8", TERM="dumb", RICCI_PATH="", OPENBLAS_NUM_THREADS="1")
     mine = ("detect_leaks=1:exitcode=99:allocator_may_return_null=1:"
-            "max_allocation_size_mb=1500")
+            "handle_sigill=1:max_allocation_size_mb=1500")
     env["ASAN_OPTIONS"] = ":".join(filter(None, (env.get("ASAN_OPTIONS"), mine)))     # the last one holds
     env.setdefault("LSAN_OPTIONS", "print_suppressions=0:suppressions="
                    + os.path.join(ROOT, "tests/tools/lsan.supp"))

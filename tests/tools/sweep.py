@@ -20,7 +20,7 @@ END = 6         # allocations in a row that are not missed: the script makes no 
 
 def run(binary, script, nth):
     env = dict(os.environ, RICCI_FAIL_ALLOC=str(nth), LC_ALL="C.UTF-8", OPENBLAS_NUM_THREADS="1")
-    env.setdefault("ASAN_OPTIONS", "detect_leaks=1:exitcode=99")
+    env.setdefault("ASAN_OPTIONS", "detect_leaks=1:exitcode=99:handle_sigill=1")
     env.setdefault("LSAN_OPTIONS", "print_suppressions=0:suppressions=" + os.path.join(ROOT, "tests/tools/lsan.supp"))
     try:
         done = subprocess.run([binary, os.path.basename(script)], cwd=os.path.dirname(script), env=env,
