@@ -683,7 +683,7 @@ static void FN(rows)(const PairRows *r)
 /* ---- a large operand read in place ---- */
 
 /* Two vectors of A's closest axis, from `low` and `high` on, by `columns` columns of B; the sums of
- * a column go `pitch` reals behind those of the one before. `columns` is a constant in each call. */
+ * a column go `pitch` reals behind the one before. `columns` is a constant in each call. */
 static inline __attribute__((always_inline)) void RN(large_pair)(const PairLarge *t, const T *low,
                                                                  const T *high, const T *b, T *to,
                                                                  const T *ahead, int columns)
