@@ -402,7 +402,7 @@ const PairWay pair_way_rows = { rows_seconds, rows_make };
  * lines of the cache that a tile has along C's closest axis, or all there are where it is not many
  * more: two lines are written together sooner than a line is shared. */
 enum { LINE = 64, TILE_BYTES = 576 << 10, B_BYTES = 128 << 10, DEPTH_MOST = 2048, WIDE = 2,
-       WIDE_MOST = 6 };
+       WIDE_MOST = 6, RUNS_FIT = 3 };
 
 static int64_t round_up(int64_t n, int64_t to)
 {
@@ -590,7 +590,9 @@ static void large_make(Ctx *ctx, const PairForm *given, PairPlan *p)
     /* a vector more, so that the blocks do not all begin in the same set of the cache */
     x->pitch = (x->wide + 1) * x->lanes;
     int64_t each = (x->run + x->lanes - 1) / x->lanes, all = x->m.extent / x->run * each;
-    int64_t fit = TILE_BYTES / (x->pitch * x->n.extent * bytes) & ~(int64_t)1;
+    int64_t fit = TILE_BYTES / (x->pitch * x->n.extent * bytes), pairs = each % 2 ? 2 * each : each;
+    /* whole runs where they can be: they are read on and on, and leave no vector without a pair */
+    fit = pairs <= RUNS_FIT * fit ? (pairs < fit ? fit / pairs * pairs : pairs) : fit & ~(int64_t)1;
     x->vectors = least(fit < 2 ? 2 : fit, all);
     x->tiles = (all + x->vectors - 1) / x->vectors *
                ((x->lines.extent + x->wide - 1) / x->wide);
