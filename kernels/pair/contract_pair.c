@@ -92,8 +92,9 @@ static void plan_own_sum(Ctx *ctx, PairPlan *p, PairForm *f, int tensor)
 /* ---- planning ---- */
 
 static const PairWay *const ways[] = { &pair_way_small, &pair_way_nest, &pair_way_copy,
-                                       &pair_way_direct, &pair_way_gemm, &pair_way_block,
-                                       &pair_way_rows, &pair_way_semiring, &pair_way_aside };
+                                       &pair_way_direct, &pair_way_large, &pair_way_gemm,
+                                       &pair_way_block, &pair_way_rows, &pair_way_semiring,
+                                       &pair_way_aside };
 
 #ifdef RICCI_HOSTILE
 static const bool hostile = true;       /* the plain nest only */

@@ -391,10 +391,229 @@ static void rows_make(Ctx *ctx, const PairForm *f, PairPlan *p)
 
 const PairWay pair_way_rows = { rows_seconds, rows_make };
 
+/* ---- large operands read in place ---- */
+
+/* A large operand by a narrow one, where what lies side by side in the operand does in C too, but
+ * is not C's closest axis. Packing would turn the operand over, reading a line here and a line
+ * there; this kernel reads it in place, along its own closest axis, and turns over the sums, which
+ * are fewer: a tile of them stays in the second cache. */
+
+/* Bytes of a tile's sums, half of a second cache, and of B, of which the first cache holds panels;
+ * lines of the cache that a tile has along C's closest axis, or all there are where it is not many
+ * more: two lines are written together sooner than a line is shared. */
+enum { LINE = 64, TILE_BYTES = 576 << 10, B_BYTES = 128 << 10, DEPTH_MOST = 2048, WIDE = 2,
+       WIDE_MOST = 6, RUNS_FIT = 3 };
+
+static int64_t round_up(int64_t n, int64_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Elements of a vector: a panel of A is two of them. */
+static int64_t lanes(const PairForm *f)
+{
+    return pair_kernel(blas_type(f->dtype))->mr / 2;
+}
+
+/* The axes of M without C's closest one, those first that A, which is read in place, holds side by
+ * side, written to `axis`. False: not possible. */
+static bool in_place(const PairForm *f, PairLargePlan *x, PairAxis *axis)
+{
+    int n = 0;
+    x->lines = (PairAxis){ 0, { 0 } };
+    for (int d = 0; d < f->axes; d++) {
+        if (f->class[d] != FORM_M)
+            continue;
+        if (f->axis[d].step[PAIR_C] == 1) {
+            x->lines = f->axis[d];
+            continue;
+        }
+        int at = n++;
+        for (; at > 0 && llabs(axis[at - 1].step[PAIR_A]) > llabs(f->axis[d].step[PAIR_A]); at--)
+            axis[at] = axis[at - 1];
+        axis[at] = f->axis[d];
+    }
+    x->m = (PairGroup){ n, 1, axis };
+    x->run = 1;
+    for (int d = 0; d < n; d++) {
+        if (axis[d].step[PAIR_A] == x->run && x->run == x->m.extent)
+            x->run *= axis[d].extent;
+        x->m.extent *= axis[d].extent;
+    }
+    return x->lines.extent > 1 && x->run >= lanes(f);
+}
+
+static double large_seconds(const PairForm *given, const PairPlan *p)
+{
+    PairLargePlan x;
+    PairAxis axis[CONTRACT_LABELS];
+    int side = side_of(given);
+    (void)p;
+    if (!side)
+        return INFINITY;
+    PairForm f = side == PAIR_B ? turned_form(given) : *given;
+    double bytes = dtype_info(f.dtype)->bytes, k = pair_form_extent(&f, FORM_K);
+    const PairKernel *kernel = pair_kernel(blas_type(f.dtype));
+    double n = pair_form_extent(&f, FORM_N), nr = kernel->nr, columns = ceil(n / nr) * nr;
+    if (k * columns * bytes > B_BYTES || k > DEPTH_MOST || !in_place(&f, &x, axis))
+        return INFINITY;
+    double whole = (double)round_up(x.run, lanes(&f));
+    double rows = (double)x.m.extent / (double)x.run * whole;
+    const PairRates *r = pair_rates(f.dtype);
+    double each = 2 * rows * (double)x.lines.extent * k * columns / r->flops +
+                  pair_form_size(&f, PAIR_C) * (r->turned + r->store);
+    return fmax(1e-5 + each, pair_memory_seconds(given));
+}
+
+typedef struct Large {
+    Ctx *ctx;
+    const PairPlan *p;
+    char *c, *work;
+    const char *a, *b;
+    const int64_t *at, *column;
+} Large;
+
+/* Where a tile's vectors and their lanes lie. */
+typedef struct Tile {
+    int64_t *from, *skip, *row;
+    int64_t vectors, first, lines;      /* first, lines: of C's closest axis */
+} Tile;
+
+static int64_t table_bytes(const PairLargePlan *x)
+{
+    return round_up(x->vectors * (2 + x->lanes) * 8, LINE);
+}
+
+static int64_t packed_bytes(const PairLargePlan *x, int64_t bytes)
+{
+    return round_up(round_up(x->n.extent, x->kernel->nr) * x->k.extent * bytes, LINE);
+}
+
+static int64_t shared_bytes(const PairLargePlan *x, int64_t bytes)
+{
+    return packed_bytes(x, bytes) + round_up(2 * (x->n.extent + x->k.extent) * 8, LINE);
+}
+
+/* Vectors go in pairs: an odd one's other half is computed too. */
+static int64_t buffer_bytes(const PairLargePlan *x, int64_t bytes)
+{
+    int64_t blocks = round_up(x->vectors, 2) * x->n.extent;
+    return round_up((blocks * x->pitch + x->lanes * x->lanes) * bytes, LINE);
+}
+
+static void tile_at(const PairLargePlan *x, int64_t index, int64_t *table, Tile *t)
+{
+    int64_t chunks = (x->lines.extent + x->wide - 1) / x->wide;
+    int64_t each = (x->run + x->lanes - 1) / x->lanes, all = x->m.extent / x->run * each;
+    int64_t begin = index / chunks * x->vectors;
+    t->from = table, t->skip = table + x->vectors, t->row = table + 2 * x->vectors;
+    t->vectors = least(x->vectors, all - begin);
+    t->first = index % chunks * x->wide;
+    t->lines = least(x->wide, x->lines.extent - t->first);
+    for (int64_t v = 0; v < t->vectors; v++) {
+        int64_t within = (begin + v) % each * x->lanes;
+        int64_t place = least(within, x->run - x->lanes);
+        int64_t at = (begin + v) / each * x->run + place;
+        t->skip[v] = within - place;
+        t->from[v] = pair_group_offset(&x->m, PAIR_A, at);
+        pair_group_offsets(&x->m, PAIR_C, at, x->lanes, t->row + v * x->lanes);
+    }
+}
+
+static void tiles_part(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const Large *j = arg;
+    const PairLargePlan *x = &j->p->u.large;
+    int64_t bytes = dtype_info(j->p->dtype)->bytes;
+    char *lane = j->work + shared_bytes(x, bytes) +
+                 worker * (2 * table_bytes(x) + buffer_bytes(x, bytes));
+    char *buffer = lane + 2 * table_bytes(x) + x->lanes * x->lanes * bytes;
+    Tile tile[2];
+    for (int64_t i = begin; i < end && !*j->ctx->interrupt; i++) {
+        Tile *t = &tile[i & 1], *after = &tile[(i + 1) & 1];
+        int64_t *table[2] = { (int64_t *)(void *)lane,
+                              (int64_t *)(void *)(lane + table_bytes(x)) };
+        if (i == begin)
+            tile_at(x, i, table[i & 1], t);
+        if (i + 1 < end)
+            tile_at(x, i + 1, table[(i + 1) & 1], after);
+        int64_t step = x->lines.step[PAIR_A] * bytes;
+        x->kernel->large(&(PairLarge){
+            j->a + t->first * step, j->work, j->c + t->first * bytes, buffer, j->at, t->from,
+            j->column, t->row, t->skip, i + 1 < end ? j->a + after->first * step : NULL,
+            i + 1 < end && after->vectors == t->vectors ? after->from : t->from,
+            t->vectors, x->n.extent, x->k.extent, t->lines, x->lines.step[PAIR_A], x->pitch,
+            x->stream });
+    }
+}
+
+static void large_run(Ctx *ctx, const PairPlan *p, char *c, const char *a, const char *b,
+                      char *work)
+{
+    const PairLargePlan *x = &p->u.large;
+    int64_t bytes = dtype_info(p->dtype)->bytes, n = x->n.extent, k = x->k.extent;
+    int64_t *column = (int64_t *)(void *)(work + packed_bytes(x, bytes)), *row = column + n;
+    int64_t *at = row + n, *depth = at + k;
+    Large j = { ctx, p, c, work, x->turned ? b : a, x->turned ? a : b, at, column };
+    pair_group_offsets(&x->n, PAIR_C, 0, n, column);
+    pair_group_offsets(&x->n, PAIR_B, 0, n, row);
+    pair_group_offsets(&x->k, PAIR_A, 0, k, at);
+    pair_group_offsets(&x->k, PAIR_B, 0, k, depth);
+    x->kernel->pack_b(&(PairPack){ j.b, work, row, depth, n, k, false });
+    if (p->threads > 1)
+        pool_for(ctx, x->tiles, 1, tiles_part, &j);
+    else
+        tiles_part(&j, 0, x->tiles, 0);
+}
+
+static void large_make(Ctx *ctx, const PairForm *given, PairPlan *p)
+{
+    PairLargePlan *x = &p->u.large;
+    x->turned = side_of(given) == PAIR_B;
+    (void)ctx;
+    PairForm f = x->turned ? turned_form(given) : *given;
+    int64_t bytes = dtype_info(f.dtype)->bytes;
+    in_place(&f, x, p->axis);
+    p->axes = x->m.axes;
+    x->n = pair_plan_group(p, &f, FORM_N);
+    x->k = pair_plan_group(p, &f, FORM_K);
+    x->kernel = pair_kernel(blas_type(f.dtype));
+    x->lanes = lanes(&f);
+    int64_t side = LINE / bytes;
+    x->wide = x->lines.extent <= WIDE_MOST * side ? round_up(x->lines.extent, x->lanes)
+                                                  : WIDE * side;
+    /* a vector more, so that the blocks do not all begin in the same set of the cache */
+    x->pitch = (x->wide + 1) * x->lanes;
+    int64_t each = (x->run + x->lanes - 1) / x->lanes, all = x->m.extent / x->run * each;
+    int64_t fit = TILE_BYTES / (x->pitch * x->n.extent * bytes), pairs = each % 2 ? 2 * each : each;
+    /* whole runs where they can be: they are read on and on, and leave no vector without a pair */
+    fit = pairs <= RUNS_FIT * fit ? (pairs < fit ? fit / pairs * pairs : pairs) : fit & ~(int64_t)1;
+    x->vectors = least(fit < 2 ? 2 : fit, all);
+    x->tiles = (all + x->vectors - 1) / x->vectors *
+               ((x->lines.extent + x->wide - 1) / x->wide);
+    x->stream = pair_form_size(&f, PAIR_C) * (double)bytes >= STREAM_BYTES;
+    p->run = large_run;
+    p->work += shared_bytes(x, bytes) +
+               p->threads * (2 * table_bytes(x) + buffer_bytes(x, bytes));
+    p->copied = pair_form_size(&f, PAIR_B) * (double)bytes;
+    snprintf(p->kind, sizeof p->kind, "gemm");
+    snprintf(p->kernel.how, sizeof p->kernel.how,
+             "read in place, %lld×%lld by %lld×%lld, turned over in tiles of %lld×%lld×%lld",
+             (long long)(x->m.extent * x->lines.extent), (long long)x->k.extent,
+             (long long)x->k.extent, (long long)x->n.extent, (long long)x->wide,
+             (long long)(x->vectors * x->lanes), (long long)x->n.extent);
+}
+
+const PairWay pair_way_large = { large_seconds, large_make };
+
 /* ---- results in another order, turned over at last ---- */
 
-/* A large operand by a narrow one, where what lies side by side in the operand does not in C:
- * packing would read a line here and a line there. The product goes into a result that lies as the
+/* Where that is not possible, as with a long sum, the product goes into a result that lies as the
  * operand does, which is turned over afterwards; it is no larger than the operand. */
 static const double TURN = 15e9;        /* bytes per second of C, read and written … */
 static const double NEVER = 1e30;       /* … seconds of what is possible and never worth it */

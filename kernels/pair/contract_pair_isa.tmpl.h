@@ -134,8 +134,8 @@ static inline Vec_d load_two_d(const double *first, const double *second, int64_
 #include "kernels/pair/contract_pair_tile.tmpl.h"
 
 const PairKernel PAIR_KERNEL[BLAS_TYPES] = {
-    { 2 * VECTOR_BYTES / 4, NR, 1, pack_a_s, pack_b_s, tile_s, rows_s },
-    { 2 * VECTOR_BYTES / 8, NR, 1, pack_a_d, pack_b_d, tile_d, rows_d },
-    { VECTOR_BYTES / 4, NR, 1, pack_a_c, pack_b_c, tile_c, rows_c },
-    { VECTOR_BYTES / 8, NR, 1, pack_a_z, pack_b_z, tile_z, rows_z }
+    { 2 * VECTOR_BYTES / 4, NR, 1, pack_a_s, pack_b_s, tile_s, rows_s, large_s },
+    { 2 * VECTOR_BYTES / 8, NR, 1, pack_a_d, pack_b_d, tile_d, rows_d, large_d },
+    { VECTOR_BYTES / 4, NR, 1, pack_a_c, pack_b_c, tile_c, rows_c, NULL },
+    { VECTOR_BYTES / 8, NR, 1, pack_a_z, pack_b_z, tile_z, rows_z, NULL }
 };

@@ -48,6 +48,22 @@ typedef struct PairRows {
     bool conj_a, conj_b;
 } PairRows;
 
+/* C[row[i] + column[j] + y] = sum over q of A[from[i] + at[q] + y*step] times B's panels, y below
+ * `lines`: A is read in place, by vectors that each hold neighbours, and C's closest axis is y. The
+ * sums lie in the buffer as A does and go to C as it lies. */
+typedef struct PairLarge {
+    const void *a, *b;                  /* b: packed in panels */
+    void *c, *buffer;                   /* n blocks of `pitch` elements for each vector of an even
+                                         * number, behind a square of vectors; aligned */
+    const int64_t *at, *from, *column;  /* at: of each element of depth; from: of each vector */
+    const int64_t *row;                 /* one for each lane of each vector … */
+    const int64_t *skip;                /* … of which so many belong to another vector */
+    const void *next;                   /* A's place and `from` of what is wanted next, or NULL */
+    const int64_t *after;
+    int64_t vectors, n, depth, lines, step, pitch;
+    bool stream;                        /* whole vectors of C are written past the cache */
+} PairLarge;
+
 typedef struct PairKernel {
     int mr, nr;                         /* elements of a panel of A, of B */
     int pairs;                          /* elements of depth in a packed cell: 2 of bf16, else 1 */
@@ -55,6 +71,7 @@ typedef struct PairKernel {
     void (*pack_b)(const PairPack *);
     void (*tile)(const PairTile *);
     void (*rows)(const PairRows *);
+    void (*large)(const PairLarge *);   /* or NULL */
 } PairKernel;
 
 extern const PairKernel pair_kernel_base[BLAS_TYPES], pair_kernel_avx2[BLAS_TYPES],

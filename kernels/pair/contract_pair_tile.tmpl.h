@@ -679,6 +679,129 @@ static void FN(rows)(const PairRows *r)
             c[r->crow[i] * PARTS + p] = (T)sum[p];
     }
 }
+#if PARTS == 1
+/* ---- a large operand read in place ---- */
+
+/* Two vectors of A's closest axis, from `low` and `high` on, by `columns` columns of B; the sums of
+ * a column go `pitch` reals behind the one before. `columns` is a constant in each call. */
+static inline __attribute__((always_inline)) void RN(large_pair)(const PairLarge *t, const T *low,
+                                                                 const T *high, const T *b, T *to,
+                                                                 const T *ahead, int columns)
+{
+    const V zero = { 0 };
+    const int64_t *at = t->at, pitch = t->pitch;
+    V sum[NR][2];
+    for (int j = 0; j < columns; j++)
+        sum[j][0] = sum[j][1] = zero;
+    for (int64_t q = 0; q < t->depth; q++, b += NR) {
+        V x, y;
+        memcpy(&x, low + at[q], sizeof(V));
+        memcpy(&y, high + at[q], sizeof(V));
+        if (ahead)
+            __builtin_prefetch(ahead + at[q], 0, 2);
+        for (int j = 0; j < columns; j++) {
+            V w = b[j] - zero;
+            sum[j][0] = RN(fma)(x, w, sum[j][0]);
+            sum[j][1] = RN(fma)(y, w, sum[j][1]);
+        }
+    }
+#pragma GCC unroll 16
+    for (int j = 0; j < columns; j++) {
+        memcpy(to + j * pitch, &sum[j][0], sizeof(V));
+        memcpy(to + j * pitch + t->pitch * t->n, &sum[j][1], sizeof(V));
+    }
+}
+
+#define COLUMNS(k) case k: RN(large_pair)(t, low, high, b, to, ahead, k); return;
+static void RN(large_pairs)(const PairLarge *t, const T *low, const T *high, const T *b, T *to,
+                            const T *ahead, int columns)
+{
+    switch (columns) {
+    COLUMNS(1) COLUMNS(2) COLUMNS(3) COLUMNS(4) COLUMNS(5)
+#if NR > 6
+    COLUMNS(6) COLUMNS(7) COLUMNS(8) COLUMNS(9) COLUMNS(10) COLUMNS(11)
+#endif
+    default: RN(large_pair)(t, low, high, b, to, ahead, NR);
+    }
+}
+#undef COLUMNS
+
+/* One position of C's closest axis: all of the tile's vectors by all columns. */
+static void RN(large_line)(const PairLarge *t, const T *a, const T *next, T *buffer)
+{
+    const int64_t *from = t->from, *after = t->after;
+    for (int64_t v = 0; v < t->vectors; v += 2) {
+        int64_t other = v + 1 < t->vectors ? v + 1 : v;
+        T *to = buffer + v * t->n * t->pitch;
+        for (int64_t j = 0; j < t->n; j += NR) {
+            int64_t columns = t->n - j < NR ? t->n - j : NR;
+            const T *ahead = next && j < 2 * NR ? next + after[j ? other : v] : NULL;
+            RN(large_pairs)(t, a + from[v], a + from[other], (const T *)t->b + j * t->depth,
+                            to + j * t->pitch, ahead, (int)columns);
+        }
+    }
+}
+
+/* Lanes [begin, end) of vectors along C's closest axis, the first of which would be at `c`; the
+ * buffer has LANES vectors along A's. */
+static inline __attribute__((always_inline)) void RN(large_block)(T *c, const int64_t *row,
+                                                                  int64_t skip, const T *buffer,
+                                                                  int64_t begin, int64_t end,
+                                                                  bool stream)
+{
+    V x[LANES];
+#pragma GCC unroll 16
+    for (int l = 0; l < LANES; l++)
+        memcpy(&x[l], buffer + l * LANES, sizeof(V));
+    RN(turn)(x);
+    if (end - begin < LANES)
+        for (int64_t l = skip; l < LANES; l++)
+            RN(store_some)(c + row[l], x[l], begin, end);
+    else if (stream)
+        for (int64_t l = skip; l < LANES; l++)
+            RN(stream)(c + row[l], x[l]);
+    else
+        for (int64_t l = skip; l < LANES; l++)
+            memcpy(c + row[l], &x[l], sizeof(V));
+}
+
+/* The buffer's vectors, each along A's closest axis, go to C as ones along its own; where the lanes
+ * of a vector are whole vectors apart in C, as the lines of the cache are there. */
+static void RN(large_turn)(const PairLarge *t, const T *buffer)
+{
+    for (int64_t v = 0; v < t->vectors; v++) {
+        const int64_t *row = t->row + v * LANES;
+        bool stream = t->stream;
+        for (int64_t l = 1; l < LANES; l++)
+            stream &= (row[l] - row[0]) % LANES == 0;
+        for (int64_t j = 0; j < t->n; j++, buffer += t->pitch) {
+            T *c = (T *)t->c + t->column[j];
+            uintptr_t over = (uintptr_t)(c + row[0]) & (VECTOR_BYTES - 1);
+            for (int64_t i = stream ? -(int64_t)(over / sizeof(T)) : 0; i < t->lines; i += LANES)
+                RN(large_block)(c + i, row, t->skip[v], buffer + i * LANES, i < 0 ? -i : 0,
+                                t->lines - i < LANES ? t->lines - i : LANES, stream);
+        }
+    }
+}
+
+static void RN(large)(const PairLarge *t)
+{
+    const T *a = t->a;
+    for (int64_t i = 0; i < t->lines; i++) {
+        const T *next = i + 1 < t->lines ? a + t->step : t->next;
+        PairLarge line = *t;
+        if (i + 1 < t->lines)
+            line.after = t->from;
+        RN(large_line)(&line, a, next, (T *)t->buffer + i * LANES);
+        a += t->step;
+    }
+    RN(large_turn)(t, t->buffer);
+#ifdef __AVX2__
+    if (t->stream)
+        _mm_sfence();
+#endif
+}
+#endif
 #undef PIECE
 #undef CHUNK
 #undef STRIP

@@ -37,6 +37,17 @@ typedef struct PairSums {
     int64_t pieces;                     /* the one row of a dot product is cut into that many */
 } PairSums;
 
+/* A product whose large operand, A, is read in place: m without C's closest axis, `lines`. */
+typedef struct PairLargePlan {
+    PairGroup m, n, k;
+    PairAxis lines;
+    const PairKernel *kernel;
+    int64_t run, lanes;                 /* rows of m side by side in A; elements of a vector */
+    int64_t wide, vectors, tiles;       /* lines and vectors of a tile; how many there are */
+    int64_t pitch;                      /* as in PairLarge */
+    bool turned;                        /* the large operand is the form's B */
+    bool stream;                        /* C is larger than the cache and its lines are whole */
+} PairLargePlan;
 
 struct PairPlan {
     PairRun run;
@@ -69,6 +80,7 @@ struct PairPlan {
         PairWhole whole;
         PairMatrices matrices;
         PairSums sums;
+        PairLargePlan large;
         Direct direct;
     } u;
     PairNest cells;                     /* C's axes: for work after */
@@ -92,7 +104,7 @@ extern const PairWay pair_way_gemm;
 bool pair_gemm_panels(Ctx *, const PairPlan *, char *c, const char *a, const char *b,
                       int64_t rows, int64_t elements, const GemmPanels *);
 /* ---- contract_pair_float.c ---- */
-extern const PairWay pair_way_block, pair_way_rows, pair_way_aside;
+extern const PairWay pair_way_block, pair_way_rows, pair_way_large, pair_way_aside;
 /* Is it one of them, with so many rows in C, each of which is a column to the kernel? Then it may
  * be run by pair_block_run, A and B turned, with panels. */
 bool pair_block_has_rows(const PairPlan *, int64_t rows, int64_t elements);

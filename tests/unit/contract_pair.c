@@ -234,8 +234,8 @@ static void run_case(Case *k) {
     static const PairWay *const ways[] =
         { NULL, NULL, NULL, &pair_way_block, &pair_way_block, &pair_way_gemm,
                                            &pair_way_direct, &pair_way_rows, &pair_way_semiring,
-                                           &pair_way_aside };
-    PairPlan *plan = pair_plan_wanted(&ctx, &k->c, ways[pick(10)]);
+                                           &pair_way_aside, &pair_way_large };
+    PairPlan *plan = pair_plan_wanted(&ctx, &k->c, ways[pick(11)]);
     pair_run(&ctx, plan, out, a, k->c.operands > 1 ? b : NULL);
     bool ok = true, empty = false;
     for (int l = 0; l < k->c.labels; l++) empty |= k->c.out >> l & 1 && k->c.extent[l] == 0;
@@ -342,6 +342,22 @@ static void large_cases(void) {
                        d == 0 && pick(2) ? NULL : &pair_way_block);
 }
 
+/* Read in place and turned over: runs that are no vectors, lines that are none of the cache's. */
+static void turned_cases(void) {
+    static const struct { const char *spec; int64_t extent[8]; } cases[] = {
+        { "abc-bda-dc", { 76, 45, 12, 130 } },
+        { "abc-dc-bda", { 67, 37, 26, 300 } },
+        { "abc-bda-dc", { 76, 420, 140, 7 } },              /* past the cache */
+        { "abcd-dbea-ec", { 76, 72, 24, 40, 3 } },          /* the same, in whole lines */
+        { "abcd-dbea-ec", { 131, 20, 7, 23, 13 } },
+        { "abcd-deca-be", { 17, 1, 5, 33, 9 } },
+        { "abcde-efbad-cf", { 20, 9, 11, 9, 20, 70 } },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int d = 0; d < 2; d++)
+            large_case(d ? DT_F32 : DT_F64, cases[i].spec, cases[i].extent, &pair_way_large);
+}
+
 /* ---- particular cases ---- */
 
 static PairPlan *product_plan(DType dt, int64_t m, int64_t n, int64_t k, Case *x) {
@@ -385,6 +401,7 @@ int main(void) {
         random_cases(count);
         special_values();
         large_cases();
+        turned_cases();
         mem_free(&ctx, touched, ROOM);
         for (int i = 0; i < 3; i++) mem_free_data(&ctx, memory[i], ROOM * 16);
         pool_shutdown(&ctx);
