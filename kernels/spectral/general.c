@@ -33,14 +33,15 @@ typedef struct General {
 #define SQRT sqrt
 #include "kernels/spectral/general.tmpl.h"
 
-/* The exponent by which elements are brought near 1 where products of theirs would leave the range;
- * else 0. */
+/* The exponent by which elements are brought to where products of theirs stay in the range; else 0.
+ * Large ones no further than that, as geev does: what is small beside them may be what balancing
+ * makes large. */
 static int exponent_of(BlasType t, int64_t count, const void *a)
 {
-    int e = 0, far = t == BLAS_S ? 40 : 400;
+    int e = 0, far = t == BLAS_S ? 40 : 459;
     double top = t == BLAS_S ? (double)s_largest(count, a) : d_largest(count, a);
     frexp(top, &e);
-    return top > 0 && (e > far || e < -far) ? e : 0;
+    return !(top > 0) ? 0 : e > far ? e - far : e < -far ? e : 0;
 }
 
 static void scale(BlasType t, int64_t count, void *x, int e)
@@ -50,7 +51,7 @@ static void scale(BlasType t, int64_t count, void *x, int e)
 }
 
 /* What balancing is undone by may take vectors to where squares leave the range. */
-static void bring_near_one(const General *g, int64_t from, int64_t to)
+static void bring_in_range(const General *g, int64_t from, int64_t to)
 {
     for (int64_t j = from; j < to; j++) {
         double imag = mat_real(g->t, g->wi, j);
@@ -64,7 +65,7 @@ static void normalise_columns(void *arg, int64_t from, int64_t to, int worker)
 {
     const General *g = arg;
     (void)worker;
-    bring_near_one(g, from, to);
+    bring_in_range(g, from, to);
     if (g->t == BLAS_S)
         s_normalise(g->n, from, to, g->wi, g->z);
     else
