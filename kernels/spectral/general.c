@@ -33,10 +33,39 @@ typedef struct General {
 #define SQRT sqrt
 #include "kernels/spectral/general.tmpl.h"
 
+/* The exponent by which elements are brought to where products of theirs stay in the range; else 0.
+ * Large ones no further than that, as geev does: what is small beside them may be what balancing
+ * makes large. */
+static int exponent_of(BlasType t, int64_t count, const void *a)
+{
+    int e = 0, far = t == BLAS_S ? 40 : 459;
+    double top = t == BLAS_S ? (double)s_largest(count, a) : d_largest(count, a);
+    frexp(top, &e);
+    return !(top > 0) ? 0 : e > far ? e - far : e < -far ? e : 0;
+}
+
+static void scale(BlasType t, int64_t count, void *x, int e)
+{
+    for (int64_t i = 0; i < count && e; i++)
+        mat_store(t, x, i, ldexp(mat_real(t, x, i), e), 0);
+}
+
+/* What balancing is undone by may take vectors to where squares leave the range. */
+static void bring_in_range(const General *g, int64_t from, int64_t to)
+{
+    for (int64_t j = from; j < to; j++) {
+        double imag = mat_real(g->t, g->wi, j);
+        int64_t count = imag < 0 ? 0 : imag > 0 ? 2 * g->n : g->n;
+        void *x = (char *)g->z + (size_t)(j * g->n) * blas_bytes(g->t);
+        scale(g->t, count, x, -exponent_of(g->t, count, x));
+    }
+}
+
 static void normalise_columns(void *arg, int64_t from, int64_t to, int worker)
 {
     const General *g = arg;
     (void)worker;
+    bring_in_range(g, from, to);
     if (g->t == BLAS_S)
         s_normalise(g->n, from, to, g->wi, g->z);
     else
@@ -56,22 +85,6 @@ static int make_vectors(General *g)
 }
 
 /* ---- the whole ---- */
-/* The exponent by which elements are brought near 1 where products of theirs would leave the range;
- * else 0. */
-static int exponent_of(BlasType t, int64_t count, const void *a)
-{
-    int e = 0, far = t == BLAS_S ? 40 : 400;
-    double top = t == BLAS_S ? (double)s_largest(count, a) : d_largest(count, a);
-    frexp(top, &e);
-    return top > 0 && (e > far || e < -far) ? e : 0;
-}
-
-static void scale(BlasType t, int64_t count, void *x, int e)
-{
-    for (int64_t i = 0; i < count && e; i++)
-        mat_store(t, x, i, ldexp(mat_real(t, x, i), e), 0);
-}
-
 int general_eig(Ctx *ctx, const Blas *l, BlasType t, int64_t n, void *a, void *w, void *v,
                 bool *real, Scratch *s)
 {

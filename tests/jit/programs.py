@@ -45,6 +45,12 @@ TENSORS = [
     ("L", "reshape(0.5 * (0:81), (3, 3, 3, 3))[:, ::-1, :, :]", "fq"), ("M", "f32(reshape(0.1 * (0:9), (3, 3)))'", "fm"),
     ("N", "f32(0.3 * (0:10))[::2]", "fv"),
 ]
+# What machine code has not: tensors of other dtypes, scalars of other formats, tuples with names
+OTHERS = [
+    ("x32", "i32([1, -2, 3])"), ("x8", "u8([250, 3, 4])"), ("xh", "f16([1.5, 2.0, 60000.0])"), ("xc", "cast([1i, 2.0, 3], c64)"),
+    ("sh", "f16(1.5)"), ("s8", "i8(100)"), ("s32", "i32(2147483000)"), ("sr", 'rational("1/3")'), ("si", "interval(1, 2)"), ("sm", "cast(1.5, mp(80))"),
+    ("rec", "(a=1, b=2.5, v=[1.0, 2.0, 3.0])"), ("tup", "(1, 2.5, [3, 4])"),
+]
 
 
 class Program:
@@ -317,7 +323,7 @@ class Program:
             a, b = self.r.choice("if"), self.r.choice("if")
             self.out("%s, %s = %s, %s" % (self.of(a) or "i", self.of(b) or "j", self.expr(a, 1), self.expr(b, 1)))
         elif r < 0.53:
-            self.odd()
+            self.odd() if self.p(0.7) else self.exotic()
         elif r < 0.60:
             self.leave()
         elif r < 0.72:
@@ -410,6 +416,49 @@ class Program:
             self.out("ai = %s" % self.int(1))
         else:
             self.out("%s = %s" % (self.of("i") or "i", self.r.choice(["f32(2.5)", "none", "i8(3)", "i", "true", '"k"'])))
+
+    def exotic(self):
+        """Statements that leave, and what they leave behind for those that do not."""
+        i, f, v = self.of("i") or "i", self.of("f") or "f", self.of("fv") or "u"
+        others = [n for n, _ in OTHERS if n in self.vars] or ["s8"]
+        tensors = [n for n in others if n in ("x32", "x8", "xh", "xc")] or ["u"]
+        scalars = [n for n in others if n[0] == "s"] or ["f"]
+        x, s = self.r.choice(tensors), self.r.choice(scalars)
+        self.out(self.r.choice([
+            "%s[%s] %s %s" % (x, self.subscript(1), self.r.choice(["=", "+=", "-=", "*="]), self.number(2)),
+            "%s = %s[%s]" % (self.r.choice([i, f, s]), x, self.subscript(1)),
+            "%s = %s %s %s" % (self.r.choice([s, s, f, i]), s, self.r.choice("+-*/"), self.r.choice([self.number(2), s])),
+            "%s %s %s" % (s, self.r.choice(["+=", "-=", "*="]), self.r.choice([i, f, s])),
+            "if %s %s %s { %s = %s }" % (s, self.r.choice(COMPARE), self.r.choice([i, f]), self.r.choice([i, f]), s),
+            "%s = %s" % (self.r.choice([f, i]), s),
+            "%s = cast(%s, %s)" % (self.r.choice([s, f]), self.number(1), self.r.choice(["f16", "bf16", "i8", "i32", "f32", "c64", "e4m3"])),
+            "rec.a %s %s" % (self.r.choice(["=", "+=", "*="]), self.number(1)),
+            'rec["b"] = %s' % self.number(1),
+            "rec.v[%s] %s %s" % (self.subscript(1), self.r.choice(["=", "+="]), self.number(1)),
+            "%s = %s" % (self.r.choice([i, f, v]), self.r.choice(["rec.a", "rec.b", "rec.v", "rec.v[1]", "tup[0]", "tup[1]", "tup[2]"])),
+            "rec = (a=%s, b=%s, v=%s)" % (i, f, v),
+            "tup[%s] = %s" % (self.r.choice(["0", "1", self.subscript(1)]), self.number(1)),
+            "tup = (%s, %s, %s)" % (i, f, v),
+            "%s = %s(%s, %s)" % (i, self.r.choice(["shl", "shr", "xor", "bitand", "mod", "power"]), self.int(1), self.int(2)),
+            "%s = %s" % (i, "invert(%s)" % self.int(1)),
+            "%s = %s(%s)" % (self.of("b") or "b", self.r.choice(["isnan", "isinf", "isfinite"]), self.number(1)),
+            "%s = %s" % (f, self.r.choice(["where(%s, %s, %s)" % (self.bool(1), self.number(2), self.number(2)), "clamp(%s, -2, %s)" % (self.number(1), self.number(2)),
+                                           "fma(%s, %s, %s)" % (f, self.float(2), self.float(2)), "copysign(%s, %s)" % (self.float(2), self.float(2))])),
+            "for %s in %s { %s += 1 }" % (i, self.r.choice(["(1, 2.5, 3)", "A", "(true, %s)" % f, '"ab"', "tup", "x8", "f"]), self.of("i") or "i"),
+            "for k, y0 in enumerate(%s) { %s += k * y0 }" % (self.r.choice([v, "(1, 2)"]), f),
+            "for p0, q0 in zip(%s, %s) { %s = p0 - q0 }" % (v, self.of("fv") or "u", f),
+            "%s = [%s * c0 for c0 in 0:%s if c0 %% 2 == 0]" % (v, f, self.r.choice(["3", "6", "0"])),
+            "text = text + \"{%s}\"" % self.r.choice([i, f, s]),
+            "if text %s \"%s\" { text = \"\" }" % (self.r.choice(["==", "!=", ">"]), self.r.choice("abc")),
+            "%s = optional(%s)" % (self.r.choice([i, f]), self.r.choice(["%s" % self.number(2), "%s, %s" % (i, f), "%s, c=%s" % (i, f), "b=%s, a=%s" % (i, f)])),
+            "%s = several(%s)" % (i, ", ".join(self.number(2) for _ in range(self.r.choice([1, 2, 3])))),
+            "try { %s = fails(%s, %s) } catch e { print(e.kind, e.message, e.where) }" % (f, self.number(2), self.int(2)),
+            "%s = fails(%s, %s)" % (f, self.number(2), self.int(2)),
+            "%s = nested(%s)" % (i, self.int(2)),
+            "%s, %s = two(%s)" % (i, f, self.number(1)),
+            "precision %s { %s = %s }" % (self.r.choice(["f32", "f16", "mp(60)", "rational"]), f, self.float(1)),
+            "%s = grad(x -> x * x * %s)(%s)" % (f, f, self.float(2)),
+        ]))
 
     def leave(self):
         r = self.r.random()
@@ -644,6 +693,10 @@ class Program:
                 self.vars[n] = "c"
             self.out("zv = %s" % self.r.choice(["zeros(5, dtype=c128)", "1i * (0:6)", "(1i * (0:12))[::-2]"]))
             self.vars["zv"] = "cv"
+        for n, make in OTHERS:
+            if n in ("rec", "tup") or self.p(0.3):
+                self.out("%s = %s" % (n, make))
+                self.vars[n] = "other"
         if self.p(0.3):
             self.out("y = u")
             self.vars["y"] = "fv"
@@ -666,6 +719,11 @@ class Program:
         self.out("fn maker(k) { return x -> x * k + 1 }")
         self.out("fn keeper(v) { return x -> v[0] + x }")
         self.out("fn chain(f, g) { return x -> f(g(x)) }")
+        self.out("fn optional(a, b=2, c=0.5) { a * b + c }")
+        self.out("fn several(first, rest...) { first + len(rest) }")
+        self.out('fn fails(x, n) { if n % 3 == 0 { throw "no {n}" }\n    x / n }')
+        self.out("fn nested(n) { fn inner(x) { x + n }\n    t = 0\n    for k in 0:4 { t = inner(t) }\n    t }")
+        self.out("fn two(x) { return i64(floor(x)) % 5, x * 0.5 }")
         for name, of in [("m1", "maker(%s)" % self.r.choice(["2", "0.5", "true"])), ("m2", "keeper(u)"), ("m3", "chain(h, h)")]:
             if self.p(0.3):
                 self.out("%s = %s" % (name, of))
