@@ -75,7 +75,7 @@ typedef struct HotRecord {
 typedef struct HotVariable {
     const Value *at;       /* a global that a function reads; NULL: slot of the frame */
     uint32_t slot;
-    const Name *field;     /* of what is there; nobody assigns it. NULL: that itself */
+    const Name *field;     /* of the record there, which nobody assigns; NULL: that itself */
     HotKind kind;
     DType dtype;           /* of a tensor's elements */
     uint8_t rank;

@@ -51,12 +51,25 @@ static bool tensor_enters(Interp *in, const HotVariable *v, Value *slot, HotTens
     return true;
 }
 
+/* What fields are assigned of is the variable's own from here on, too. */
+static bool record_enters(Interp *in, const HotVariable *v)
+{
+    Value *p = v->at ? NULL : &in->fp[v->slot];
+    if (!p || p->tag != V_TUPLE || !hot_place(in, v) ||
+        (p->tuple->refs > 1 && !fits(&in->ctx, p->tuple->count * sizeof *p)))
+        return false;
+    tuple_unshare(&in->ctx, &p->tuple);
+    return true;
+}
+
 /* Does it hold what the code was made for? */
 static bool variable_enters(Interp *in, const HotVariable *v, HotCount *count, HotRecord *r,
                             uint32_t i)
 {
     if (v->over)
         return count && tensor_enters(in, v, &count->over, &r->tensors[i]);
+    if (v->field && v->assigned && !record_enters(in, v))
+        return false;
     const Value *place = hot_place(in, v);
     Value now = place ? *place : v_undef();
     r->cells[i] = (HotCell){ .tag = V_UNDEF, .i = now.i };
@@ -106,7 +119,7 @@ static void variables_back(Interp *in, const HotCode *code, const HotRecord *r)
         uint32_t i = code->order[k];
         const HotVariable *v = &code->variables[i];
         if (v->assigned && !v->frame && r->cells[i].tag != V_UNDEF)
-            slot_put(in, &in->fp[v->slot], cell_value(in, &r->cells[i]));
+            slot_put(in, (Value *)hot_place(in, v), cell_value(in, &r->cells[i]));
     }
 }
 

@@ -92,6 +92,25 @@ static void assign_unpacked(Emit *e, const Exec *x)
         variable_write(e, variable_of(e, NULL, target->list[i]->sa), values[i]);
 }
 
+/* p.x = v, p.x += v */
+static void assign_field(Emit *e, const Exec *x)
+{
+    const Exec *target = x->b;
+    uint32_t base = variable_of(e, NULL, target->a->sa), i;
+    if (stands_for_another(e, target->a->sa) || variable_kind(e, base) != HK_RECORD ||
+        !variable_field(e, base, target->node->name, &i) ||
+        e->variables[i].kind == HK_NOTHING || e->variables[i].kind == HK_TENSOR ||
+        e->variables[i].kind == HK_FUNCTION || e->variables[i].kind == HK_RECORD) {
+        unknown(e);
+        return;
+    }
+    Val v = expression(e, x->a);
+    if (!e->failed && x->node->kind == ND_OPASSIGN)
+        v = binary_emit(e, x->node->op, variable_read(e, i), v);
+    if (!e->failed)
+        variable_write(e, i, v);
+}
+
 /* s[r[i]] += x[i] is index notation only while i is no variable. */
 static bool indices_have_values(Emit *e, const GatherSite *site)
 {
@@ -131,6 +150,8 @@ static void assign(Emit *e, const Exec *x)
         Val sum = e->failed ? old : binary_emit(e, x->op, old, v);
         if (!e->failed)
             variable_write(e, i, sum);
+    } else if (to_target(x) && x->b->op == TG_FIELD && x->b->a->op == TG_SLOT) {
+        assign_field(e, x);
     } else if (to_target(x) && x->b->op == TG_TUPLE) {
         assign_unpacked(e, x);
     } else if (to_target(x) && x->b->op == TG_INDEX && x->b->a->op == TG_SLOT) {

@@ -290,6 +290,10 @@ class Program:
         if self.of("c") and self.p(0.3):
             self.complex_statement()
             return
+        if "c0" not in self.vars and self.p(0.04) and (not self.in_function or "p" not in self.vars):
+            self.out(self.r.choice(["cfg.n %s %s" % (self.r.choice(["=", "+=", "-=", "*="]), self.int(1)), "cfg.x %s %s" % (self.r.choice(["=", "+=", "*=", "/="]), self.number(1)),
+                                    "cfg.b = %s" % self.bool(1), "cfg.n = cfg.n + %s" % self.int(2), "other = cfg", "cfg.n, cfg.x = cfg.x, cfg.n"]))
+            return
         if self.pair and not self.in_both() and self.p(0.08):
             self.unpacking()
             return
@@ -708,7 +712,7 @@ class Program:
 
     def report(self):
         self.out("print(rand())")
-        names = list(self.vars) + ["text", "pair", "row", "late", "ai", "bi", "ci"]
+        names = list(self.vars) + ["text", "pair", "row", "cfg", "other", "late", "ai", "bi", "ci"]
         for n in names:
             self.out('try { print("%s", type(%s), repr(%s)) } catch e { print("%s", e.message) }' % (n, n, n, n))
 
