@@ -9,7 +9,9 @@
 #include "interp/state/hot.h"
 #include "kernels/machine/code.h"
 
-enum { HOT_VARIABLES = 64, HOT_DEPTH = 12, HOT_RANK = 4, HOT_PARAMETERS = 8, HOT_FIELDS = 4,
+#include <string.h>
+
+enum { HOT_VARIABLES = 64, HOT_DEPTH = 12, HOT_RANK = 4, HOT_PARAMETERS = 8, HOT_FIELDS = 8,
        HOT_RESULT = HOT_VARIABLES - 1 };       /* the cell of a function's value */
 
 /* What a variable holds, as far as is known at a place. */
@@ -83,6 +85,9 @@ typedef struct HotVariable {
     bool tuple;            /* of what is `item`, each asked when it is read, */
     uint8_t fields;        /* or of tuples of so many */
     uint8_t item[HOT_FIELDS];    /* HotKinds */
+    /* of a record that is made anew: its names, all of them, so many; 0: it may have any */
+    const Name *names[HOT_FIELDS];
+    uint8_t name_count;
     bool stored;           /* elements are stored to */
     bool assigned;
     bool needed;           /* what it holds at first is asked for */
@@ -94,6 +99,12 @@ typedef struct HotVariable {
     uint8_t frame;         /* of a function that was made part of the loop: nobody else's; 0: the
                             * loop's own */
 } HotVariable;
+
+/* Are these its names, in their order? */
+static inline bool hot_has_names(const Tuple *t, const Name *const *names, uint32_t count)
+{
+    return t->named && t->count == count && memcmp(t->names, names, count * sizeof *names) == 0;
+}
 
 /* Where it is; NULL: it is a function's own, the vector of a loop, or a field that is not there. */
 static inline const Value *hot_place(const Interp *in, const HotVariable *v)

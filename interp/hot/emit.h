@@ -51,6 +51,7 @@ typedef struct Frame {
     const Function *fn;
     struct { bool is; uint32_t variable; } same[HOT_PARAMETERS];    /* of a tensor or function */
     uint32_t fields;                 /* of the tuple that is its value; 0: that is one value */
+    const Name *const *names;        /* of them; NULL: they have none */
     LlBlock end;
     State at_end;
 } Frame;
@@ -225,8 +226,10 @@ void scoped_result(Emit *, const Op *, LlValue);
 
 /* ---- function.c ---- */
 Val call_function(Emit *, const Exec *call, const Function *);
-/* Of a function that gives a tuple: its fields. */
-void call_unpacked(Emit *, const Exec *call, uint32_t fields, Val *out);
+/* Of a function that gives a tuple: its fields, so many, with these names or without (NULL). */
+void call_unpacked(Emit *, const Exec *call, const Name *const *names, uint32_t fields, Val *out);
+/* The same of a tuple that is written in place. */
+void fields_emit(Emit *, const Exec *, const Name *const *names, uint32_t fields, Val *out);
 void return_emit(Emit *, const Exec *);
 void function_emit(Emit *);                  /* the body of e->self */
 LlType type_of_kind(const Emit *, uint8_t kind);

@@ -6,6 +6,8 @@
 #include "interp/eval/eval_make.h"
 #include "interp/lower/lower.h"
 
+#include <string.h>
+
 enum { RESULT = 1 << 30 };                   /* the slot of a function's value */
 
 static uint32_t result_of(Emit *e, uint32_t k) { return variable_of(e, NULL, RESULT + k); }
@@ -41,12 +43,13 @@ static void block_value(Emit *e, const Exec *x)
         value_emit(e, x->list[x->count - 1]);
 }
 
-/* A tuple of so many, written in place. */
-static void fields_of(Emit *e, const Exec *x, uint32_t count, Val *v)
+void fields_emit(Emit *e, const Exec *x, const Name *const *names, uint32_t count, Val *v)
 {
-    bool constant = exec_is_const(x) && x->k.tag == V_TUPLE;
+    bool constant = exec_is_const(x) && x->k.tag == V_TUPLE && !names;
+    const Name *const *own = x->eval == eval_tuple ? x->data : NULL;
     if (constant ? x->k.tuple->count != count
-                 : x->eval != eval_tuple || x->data || x->count != count)
+                 : x->eval != eval_tuple || x->count != count || !own != !names ||
+                   (names && memcmp(own, names, count * sizeof *names) != 0))
         unknown(e);
     for (uint32_t k = 0; k < count && !e->failed; k++)
         v[k] = constant ? constant_emit(e, x->k.tuple->items[k]) : expression(e, x->list[k]);
@@ -54,10 +57,11 @@ static void fields_of(Emit *e, const Exec *x, uint32_t count, Val *v)
 
 static void expression_value(Emit *e, const Exec *x)
 {
-    const uint32_t fields = e->frames[e->frame].fields;
+    const Frame *f = &e->frames[e->frame];
+    const uint32_t fields = f->fields;
     Val v[HOT_FIELDS];
     if (fields)
-        fields_of(e, x, fields, v);
+        fields_emit(e, x, f->names, fields, v);
     else
         v[0] = expression(e, x);
     for (uint32_t k = 0; k < (fields ? fields : 1) && !e->failed; k++)
@@ -216,13 +220,20 @@ void function_emit(Emit *e)
 }
 
 /* ---- the call ---- */
+/* What is asked of a call: a tuple of so many fields, with names or without; none: one value. */
+typedef struct Shape {
+    const Name *const *names;
+    uint32_t fields;
+} Shape;
+
 /* What the body gives; false: machine code cannot, or it always leaves. */
-static bool body_of_call(Emit *e, const Exec *body, uint32_t frame, uint32_t fields, Val *out)
+static bool body_of_call(Emit *e, const Exec *body, uint32_t frame, const Shape *s, Val *out)
 {
     Frame *f = &e->frames[frame];
     f->end = block_new(e, "returned");
     f->at_end = (State){ .reached = false };
-    f->fields = fields;
+    f->fields = s->fields;
+    f->names = s->names;
     value_emit(e, body);
     if (e->state.reached)
         jump(e, f->end);
@@ -234,20 +245,19 @@ static bool body_of_call(Emit *e, const Exec *body, uint32_t frame, uint32_t fie
         e->state.reached = true;
         return false;
     }
-    for (uint32_t k = 0; k < (fields ? fields : 1); k++)
+    for (uint32_t k = 0; k < (s->fields ? s->fields : 1); k++)
         out[k] = variable_read(e, result_of(e, k));
     return true;
 }
 
-/* fields: it gives a tuple of so many, which go to out; 0: one value. */
-static bool called(Emit *e, const Exec *x, const Function *fn, uint32_t fields, Val *out)
+static bool called(Emit *e, const Exec *x, const Function *fn, const Shape *s, Val *out)
 {
     const FnCode *code = e->scoped ? fn->code->scoped : fn->code;
     Val values[HOT_PARAMETERS];
     uint32_t frame, caller = e->frame;
     bool itself = fn == e->self.fn;
     if (!code || x->count != code->exact || x->count > HOT_PARAMETERS ||
-        code->node->kind == ND_TEST || code->body->eval == eval_catch_flow || (itself && fields))
+        code->node->kind == ND_TEST || code->body->eval == eval_catch_flow || (itself && s->fields))
         return false;
     if (itself && !part_of_itself(e, x)) {
         *out = call_self(e, x);
@@ -259,7 +269,7 @@ static bool called(Emit *e, const Exec *x, const Function *fn, uint32_t fields, 
     if (!arguments_emit(e, x, f, values) || (itself && !as_itself(e, x, f, values)))
         return false;
     frame_begin(e, frame, x, values);
-    bool given = body_of_call(e, code->body, frame, fields, out);
+    bool given = body_of_call(e, code->body, frame, s, out);
     e->frame = caller;
     return given && !(itself && !e->failed && out->kind != e->self.result);
 }
@@ -267,12 +277,12 @@ static bool called(Emit *e, const Exec *x, const Function *fn, uint32_t fields, 
 Val call_function(Emit *e, const Exec *x, const Function *fn)
 {
     Val v;
-    return called(e, x, fn, 0, &v) && !e->failed ? v : unknown(e);
+    return called(e, x, fn, &(Shape){ .fields = 0 }, &v) && !e->failed ? v : unknown(e);
 }
 
-void call_unpacked(Emit *e, const Exec *x, uint32_t fields, Val *out)
+void call_unpacked(Emit *e, const Exec *x, const Name *const *names, uint32_t fields, Val *out)
 {
     const Function *fn = function_called(e, x);
-    if (!fn || fields > HOT_FIELDS || !called(e, x, fn, fields, out))
+    if (!fn || fields > HOT_FIELDS || !called(e, x, fn, &(Shape){ names, fields }, out))
         unknown(e);
 }

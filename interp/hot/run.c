@@ -62,6 +62,12 @@ static bool record_enters(Interp *in, const HotVariable *v)
     return true;
 }
 
+static bool is_record(const HotVariable *v, Value now)
+{
+    return now.tag == V_TUPLE && now.tuple->named &&
+           (!v->name_count || hot_has_names(now.tuple, v->names, v->name_count));
+}
+
 /* Does it hold what the code was made for? */
 static bool variable_enters(Interp *in, const HotVariable *v, HotCount *count, HotRecord *r,
                             uint32_t i)
@@ -87,7 +93,7 @@ static bool variable_enters(Interp *in, const HotVariable *v, HotCount *count, H
     switch (v->kind) {
     case HK_TENSOR:
         return place && tensor_enters(in, v, (Value *)place, &r->tensors[i]);
-    case HK_RECORD: return now.tag == V_TUPLE && now.tuple->named;
+    case HK_RECORD: return is_record(v, now);
     case HK_FUNCTION: return now.tag == V_FUNCTION && now.fn->serial == v->serial;
     default: return hot_kind(now) == v->kind;
     }

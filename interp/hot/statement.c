@@ -4,7 +4,10 @@
 
 #include "interp/eval/eval_assign.h"
 #include "interp/eval/eval_flow.h"
+#include "interp/eval/eval_make.h"
 #include "interp/lower/sites.h"
+
+#include <string.h>
 
 /* ---- assignment ---- */
 enum { TOGETHER = 8 };               /* a, b = b, a of so many */
@@ -87,20 +90,71 @@ static void assign_unpacked(Emit *e, const Exec *x)
         if (target->list[i]->op != TG_SLOT || stands_for_another(e, target->list[i]->sa))
             unknown(e);
     if (!e->failed)
-        call_unpacked(e, x->a, target->count, values);
+        call_unpacked(e, x->a, NULL, target->count, values);
     for (uint32_t i = 0; i < target->count && !e->failed; i++)
         variable_write(e, variable_of(e, NULL, target->list[i]->sa), values[i]);
+}
+
+/* ---- fields of records ---- */
+/* One that may be assigned: a number or a bool. */
+static bool field_of(Emit *e, uint32_t slot, const Name *name, uint32_t *i)
+{
+    uint32_t base = variable_of(e, NULL, slot);
+    if (stands_for_another(e, slot) || variable_kind(e, base) != HK_RECORD ||
+        !variable_field(e, base, name, i))
+        return false;
+    HotKind kind = e->variables[*i].kind;
+    return kind != HK_NOTHING && kind != HK_TENSOR && kind != HK_FUNCTION && kind != HK_RECORD;
+}
+
+/* The record that the variable holds has the names that it has now, always; false: it holds none. */
+static bool keeps_names(Emit *e, uint32_t slot)
+{
+    uint32_t i = variable_of(e, NULL, slot);
+    HotVariable *v = &e->variables[i];
+    const Value *now = hot_place(e->in, v);
+    if (variable_kind(e, i) != HK_RECORD || v->assigned || !now || now->tag != V_TUPLE ||
+        !now->tuple->named || now->tuple->count > HOT_FIELDS)
+        return false;
+    if (!v->name_count) {
+        v->name_count = (uint8_t)now->tuple->count;
+        memcpy(v->names, now->tuple->names, v->name_count * sizeof *v->names);
+        e->grew = true;
+    }
+    return true;
+}
+
+static bool makes_record(const Exec *x)
+{
+    return (x->eval == eval_tuple && x->data) || x->node->kind == ND_CALL;
+}
+
+/* p = (x=p.x + 1, y=0), p = f(p): the fields are assigned, if the names are the same. */
+static void assign_record(Emit *e, const Exec *x)
+{
+    Val values[HOT_FIELDS];
+    uint32_t field[HOT_FIELDS];
+    if (!makes_record(x->a) || !keeps_names(e, x->sa)) {
+        unknown(e);
+        return;
+    }
+    const HotVariable *v = &e->variables[variable_of(e, NULL, x->sa)];
+    for (uint32_t k = 0; k < v->name_count && !e->failed; k++)
+        if (!v->names[k] || !field_of(e, x->sa, v->names[k], &field[k]))
+            unknown(e);
+    if (!e->failed && x->a->eval == eval_tuple)
+        fields_emit(e, x->a, v->names, v->name_count, values);
+    else if (!e->failed)
+        call_unpacked(e, x->a, v->names, v->name_count, values);
+    for (uint32_t k = 0; k < v->name_count && !e->failed; k++)
+        variable_write(e, field[k], values[k]);
 }
 
 /* p.x = v, p.x += v */
 static void assign_field(Emit *e, const Exec *x)
 {
-    const Exec *target = x->b;
-    uint32_t base = variable_of(e, NULL, target->a->sa), i;
-    if (stands_for_another(e, target->a->sa) || variable_kind(e, base) != HK_RECORD ||
-        !variable_field(e, base, target->node->name, &i) ||
-        e->variables[i].kind == HK_NOTHING || e->variables[i].kind == HK_TENSOR ||
-        e->variables[i].kind == HK_FUNCTION || e->variables[i].kind == HK_RECORD) {
+    uint32_t i;
+    if (!field_of(e, x->b->a->sa, x->b->node->name, &i)) {
         unknown(e);
         return;
     }
@@ -139,7 +193,9 @@ static void assign(Emit *e, const Exec *x)
         unknown(e);
         return;
     }
-    if (to_variable(x)) {
+    if (to_variable(x) && can(e, assign_record, x)) {
+        assign_record(e, x);
+    } else if (to_variable(x)) {
         Val v = expression(e, x->a);
         if (!e->failed)
             variable_write(e, variable_of(e, NULL, x->sa), v);

@@ -85,7 +85,7 @@ class Program:
             return self.any(d + 1)
         if self.p(0.03):
             c = "c0" if "c0" in self.vars else "cfg"
-            return self.r.choice([c + ".n", c + ".n", c + ".w[%s]" % self.subscript(d), "len(%s.v)" % c])
+            return self.r.choice([c + ".n", "pt.n" if c == "cfg" else c + ".n", c + ".w[%s]" % self.subscript(d), "len(%s.v)" % c])
         if d > 3 or r < 0.22:
             return self.r.choice(SMALL if self.p(0.97) else INTS)
         if r < 0.52:
@@ -131,7 +131,7 @@ class Program:
             return self.any(d + 1)
         if self.p(0.03):
             c = "c0" if "c0" in self.vars else "cfg"
-            return self.r.choice([c + ".x", c + ".v[%s]" % self.subscript(d)])
+            return self.r.choice([c + ".x", "pt.x" if c == "cfg" else c + ".x", c + ".v[%s]" % self.subscript(d)])
         if d > 3 or r < 0.15:
             return self.r.choice(PLAIN if self.p(0.85) else FLOATS)
         if r < 0.40:
@@ -291,6 +291,10 @@ class Program:
             self.complex_statement()
             return
         if "c0" not in self.vars and self.p(0.04) and (not self.in_function or "p" not in self.vars):
+            if self.p(0.5):
+                self.out(self.r.choice(["pt = %s" % self.point(1), "pt = %s" % self.point(1), "pt = move(pt, %s)" % self.int(2), "pt = move(pt, %s)" % self.int(2),
+                                        "pt.n += 1", "pt.x = %s" % self.float(1), "other = pt", "pt = (n=1, x=2.5)", "pt = (x=1.0, n=2, b=true)", "cfg = move(cfg, 1)"]))
+                return
             self.out(self.r.choice(["cfg.n %s %s" % (self.r.choice(["=", "+=", "-=", "*="]), self.int(1)), "cfg.x %s %s" % (self.r.choice(["=", "+=", "*=", "/="]), self.number(1)),
                                     "cfg.b = %s" % self.bool(1), "cfg.n = cfg.n + %s" % self.int(2), "other = cfg", "cfg.n, cfg.x = cfg.x, cfg.n"]))
             return
@@ -627,6 +631,9 @@ class Program:
         self.vars, self.in_function = before
         self.functions.append((name, kinds, kind))
 
+    def point(self, d):
+        return "(n=%s, x=%s, b=%s)" % (self.int(d + 1), self.float(d + 1), self.bool(d + 1))
+
     def several(self):
         """A function that gives a tuple."""
         kinds = [self.r.choice("iiffb") for _ in range(self.r.choice([2, 2, 3]))]
@@ -706,13 +713,14 @@ class Program:
             self.vars["y"] = "fv"
         self.out("seed(%d)" % self.r.randint(0, 99))
         self.out("cfg = (n=%s, x=%s, b=true, v=u, w=(3, 1, 2))" % (self.r.choice(SMALL), self.r.choice(PLAIN)))
+        self.out("pt = (n=%s, x=%s, b=false)" % (self.r.choice(SMALL), self.r.choice(PLAIN)))
         self.out('text = ""')
         self.out("pair = (1, 2.5)")
         self.out("h = x -> x + 1")
 
     def report(self):
         self.out("print(rand())")
-        names = list(self.vars) + ["text", "pair", "row", "cfg", "other", "late", "ai", "bi", "ci"]
+        names = list(self.vars) + ["text", "pair", "row", "cfg", "pt", "other", "late", "ai", "bi", "ci"]
         for n in names:
             self.out('try { print("%s", type(%s), repr(%s)) } catch e { print("%s", e.message) }' % (n, n, n, n))
 
@@ -736,6 +744,9 @@ class Program:
             self.recursive()
         if self.p(0.4):
             self.several()
+        before, self.vars = self.vars, {"c0": "R", "p": "i"}
+        self.out("fn move(c0, p) { if %s { return %s }\n    %s }" % (self.bool(2), self.point(2), self.point(2) if self.p(0.9) else "c0"))
+        self.vars = before
         self.functions.append(("h", ["f"], "f"))
         self.size = 0
         style = self.r.random()
