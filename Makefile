@@ -26,7 +26,7 @@ CSTD += -DRICCI_VERSION='"$(VERSION)"'
 ALLFLAGS = $(CSTD) $(WARN) $(OPT.$(MODE)) $(CFLAGS)
 # Where undefined behaviour is found in a kernel, it stops there, and the address sanitizer says where (handle_sigill): what
 # of hundreds of loops could be said in words is 70 MB that every process would relocate, and twice the time to compile them.
-KERNEL_OPT = $(if $(filter release,$(MODE)),-O3)$(if $(filter asan,$(MODE)),-fsanitize-undefined-trap-on-error)$(if $(filter tsan,$(MODE)),-O0)
+KERNEL_OPT = $(if $(filter release,$(MODE)),-O3)$(if $(filter asan,$(MODE)),-fsanitize-undefined-trap-on-error)
 LIB_LIBS = -lffi -lm -ldl -lpthread
 LDLIBS  = -lreadline $(LIB_LIBS)
 LDFLAGS += $(filter -fsanitize=%,$(OPT.$(MODE))) -rdynamic $(if $(filter asan,$(MODE)),-no-pie)

@@ -43,20 +43,19 @@ goldens() {         # [all | FILE…]
 }
 # C's own printf and strtod, which a program called, have the commas of their host.
 suits_host() { [ "$1" != tests/lang/native/call_libc.ric ]; }
-# One program as tests/run.sh observes it; a line that begins with + is one that passed.
-golden() {          # LOCALE PRELOAD FILE
-    local out status
-    [ "$2" = - ] || suits_host "$3" || return 0
-    out=$(mktemp "$work/out.XXXXXX")
-    (cd "$(dirname "$3")" && LC_ALL=$1 LD_PRELOAD=${2#-} timeout "${LIMIT:-60}" "$RICCI" "$(basename "$3")" </dev/null >"$out.1" 2>"$out.2")
-    status=$?
-    if [ -f "${3%.ric}.sed" ]; then sed -E -i -f "${3%.ric}.sed" "$out.1"; fi
-    { cat "$out.1"
-      if [ -s "$out.2" ]; then echo '--- stderr'; cat "$out.2"; fi
-      if [ $status != 0 ]; then echo "--- exit $status"; fi; } >"$out"
-    if diff -u "${3%.ric}.out" "$out" >"$out.diff"; then echo "+"; else
-        echo "FAIL $3 in $1$([ "$2" = - ] || echo ", set by the host")"; sed -n '3,20s/^/    /p' "$out.diff"; fi
-    rm -f "$out"*
+# Programs as tests/run.sh observes them; a line that begins with + is one that passed.
+golden() {          # LOCALE PRELOAD FILE…
+    local file out=$work/out.$BASHPID status
+    for file in "${@:3}"; do
+        [ "$2" = - ] || suits_host "$file" || continue
+        (cd "${file%/*}" && LC_ALL=$1 LD_PRELOAD=${2#-} exec timeout "${LIMIT:-60}" "$RICCI" "${file##*/}" </dev/null >"$out" 2>"$out.2")
+        status=$?
+        if [ -f "${file%.ric}.sed" ]; then sed -E -i -f "${file%.ric}.sed" "$out"; fi
+        if [ -s "$out.2" ]; then { echo '--- stderr'; cat "$out.2"; } >>"$out"; fi
+        if [ $status != 0 ]; then echo "--- exit $status" >>"$out"; fi
+        if diff -u "${file%.ric}.out" "$out" >"$out.diff"; then echo "+"; else
+            echo "FAIL $file in $1$([ "$2" = - ] || echo ", set by the host")"; sed -n '3,20s/^/    /p' "$out.diff"; fi
+    done
 }
 export -f golden suits_host
 export work RICCI
@@ -67,7 +66,7 @@ alone=''
 if [ "${1:-}" = all ]; then alone=-; fi           # the sample goes without the way that changes nothing
 for locale in de_DE.UTF-8 tr_TR.UTF-8; do
     for preload in $alone "$work/host.so"; do
-        xargs -d '\n' -n 1 -P "$(nproc)" bash -c 'golden "$@"' golden "$locale" "$preload" <"$work/programs"
+        xargs -d '\n' -n 8 -P "$(nproc)" bash -c 'golden "$@"' golden "$locale" "$preload" <"$work/programs"
     done
 done >"$work/log"
 

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 CHECK="unit golden cli,lint,docs,oracle,precision/repl,errors,locale examples stdlib residual devices native
        install,python/jupyter,crash attack scale lazy_quick mpi"
 DEEP="matrix twins without lazy asan sweep hostile tsan interrupts jit seeds deep_locale deep_attack deep_crash deep_python deep_jupyter
-      mpi_deep/fuzz"
+      mpi_deep/interrupts_tsan,fuzz"
 RICCI=${RICCI:-$PWD/build/ricci}
 BUILD=${BUILD:-build}
 MAKE=${MAKE:-make}

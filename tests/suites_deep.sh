@@ -193,7 +193,9 @@ tsan_part() {       # PLACE
 }
 suite_interrupts() {
     LIMIT=300 script interrupts tests/repl/interrupts.py
-    # A signal waits there until code that it watches runs, which machine code of loops is not.
+}
+# A signal waits there until code that it watches runs, which machine code of loops is not.
+suite_interrupts_tsan() {
     built tsan && MOMENTS=50 RICCI_JIT=0 RICCI=$PWD/$BUILD/tsan/ricci SLOW=30 LIMIT=600 script "interrupts tsan" tests/repl/interrupts.py
 }
 
@@ -210,7 +212,7 @@ suite_jit() {
 }
 
 # ---- what is random, from a seed that is new with every commit and printed ----
-suite_seeds() { beside seeds_oracle seeds_precision seeds_gradients seeds_distributions; }
+suite_seeds() { beside seeds_precision seeds_oracle,seeds_gradients,seeds_distributions; }
 suite_seeds_oracle() { LIMIT=600 oracle "" "$SEED" 12000; }
 suite_seeds_precision() { LIMIT=600 precision "" "$SEED" 8000 400; }
 suite_seeds_gradients() { LIMIT=600 gradients "" "$SEED" 8000; }
@@ -225,7 +227,7 @@ suite_fuzz() {
     shared fuzz_part "$PWD/$BUILD/asan/ricci"
 }
 fuzz_part() {       # BINARY
-    local file seconds=${FUZZ_SECONDS:-40} seed=${FUZZ_SEED:-1}
+    local file seconds=${FUZZ_SECONDS:-25} seed=${FUZZ_SEED:-1}
     for file in $(grep -l '__main__' tests/fuzz/*.py); do
         take "$file" || continue
         RICCI=$1 LIMIT=$((seconds + 300)) script "$file, seed $seed" "$file" --seconds "$seconds" --seed "$seed"
