@@ -499,11 +499,12 @@ static int64_t shared_bytes(const PairLargePlan *x, int64_t bytes)
     return packed_bytes(x, bytes) + round_up(2 * (x->n.extent + x->k.extent) * 8, LINE);
 }
 
-/* Vectors go in pairs: an odd one's other half is computed too. */
+/* Vectors go in pairs: an odd one's other half is computed too. Squares that begin before a block
+ * or end behind it are read as well, and not stored. */
 static int64_t buffer_bytes(const PairLargePlan *x, int64_t bytes)
 {
     int64_t blocks = round_up(x->vectors, 2) * x->n.extent;
-    return round_up((blocks * x->pitch + x->lanes * x->lanes) * bytes, LINE);
+    return round_up((blocks * x->pitch + 2 * x->lanes * x->lanes) * bytes, LINE);
 }
 
 static void tile_at(const PairLargePlan *x, int64_t index, int64_t *table, Tile *t)

@@ -54,7 +54,7 @@ typedef struct PairRows {
 typedef struct PairLarge {
     const void *a, *b;                  /* b: packed in panels */
     void *c, *buffer;                   /* n blocks of `pitch` elements for each vector of an even
-                                         * number, behind a square of vectors; aligned */
+                                         * number, between two squares of vectors; aligned */
     const int64_t *at, *from, *column;  /* at: of each element of depth; from: of each vector */
     const int64_t *row;                 /* one for each lane of each vector … */
     const int64_t *skip;                /* … of which so many belong to another vector */

@@ -38,6 +38,26 @@ static inline void FN(put_a)(T *to, const T *from, T sign)
 }
 
 #if PARTS == 1
+/* Where LANES elements of depth that follow each other begin which reach from `q`, or from before
+ * it, to the end of its run or farther; -1: the run is too short. */
+static inline int64_t FN(along_from)(const PairPack *p, int64_t q, int64_t end)
+{
+    int64_t n = 1;
+    while (n < LANES && q + n < end && p->column[q + n] == p->column[q] + n)
+        n++;
+    int64_t from = q + n - LANES;
+    return n == LANES || (from >= 0 && FN(unit)(p->column + from, LANES)) ? from : -1;
+}
+
+/* Rows of a panel that lacks some: the last one stands for them, they are computed and not used. */
+static inline const int64_t *FN(filled)(const int64_t *row, int64_t rows, int64_t *all,
+                                        int64_t most)
+{
+    for (int64_t i = 0; i < most; i++)
+        all[i] = row[i < rows ? i : rows - 1];
+    return all;
+}
+
 /* Whole vectors of rows by LANES elements of depth that follow each other. */
 static inline void FN(pack_turned)(T *to, const PairPack *p, const T *src, const int64_t *row,
                                    int64_t q)
@@ -97,16 +117,22 @@ static void FN(pack_a_panel)(T *to, const PairPack *p, const int64_t *row, int64
     to += q * A_STEP;
 #if PARTS == 1
     bool along = p->depth > 1 && p->column[1] - p->column[0] == 1;
+    int64_t all[MR];
+    if (!full && along) {
+        row = FN(filled)(row, rows, all, MR);
+        full = true;
+    }
     if (full && STORES_SOME && !along && FN(pack_a_runs)(to, p, row, q0, q1))
         return;
 #endif
     for (; q < q1; q++, to += A_STEP) {
         const T *from = src + p->column[q] * PARTS;
 #if PARTS == 1
-        if (full && q + LANES <= q1 && FN(unit)(p->column + q, LANES)) {
-            FN(pack_turned)(to, p, src, row, q);
-            to += (LANES - 1) * A_STEP;
-            q += LANES - 1;
+        int64_t begin = full ? FN(along_from)(p, q, q1) : -1;
+        if (begin >= 0) {
+            FN(pack_turned)(to - (q - begin) * A_STEP, p, src, row, begin);
+            to += (begin + LANES - 1 - q) * A_STEP;
+            q = begin + LANES - 1;
             continue;
         }
 #endif
@@ -237,6 +263,11 @@ static void FN(pack_b_panel)(T *to, const PairPack *p, const int64_t *row, int64
     int64_t q = q0;
     to += q0 * B_STEP;
 #if PARTS == 1
+    int64_t all[NR];
+    if (!full && p->depth > 1 && p->column[1] - p->column[0] == 1) {
+        row = FN(filled)(row, rows, all, NR);
+        full = true;
+    }
     if (full && FN(unit)(row, NR)) {
         for (; q < q1; q++, to += B_STEP)
             memcpy(to, src + row[0] + p->column[q], NR * sizeof(T));
@@ -248,10 +279,11 @@ static void FN(pack_b_panel)(T *to, const PairPack *p, const int64_t *row, int64
     for (; q < q1; q++, to += B_STEP) {
         const T *from = src + p->column[q] * PARTS;
 #if PARTS == 1
-        if (full && q + LANES <= q1 && FN(unit)(p->column + q, LANES)) {
-            FN(pack_b_turned)(to, from, row);
-            to += (LANES - 1) * B_STEP;
-            q += LANES - 1;
+        int64_t begin = full ? FN(along_from)(p, q, q1) : -1;
+        if (begin >= 0) {
+            FN(pack_b_turned)(to - (q - begin) * B_STEP, src + p->column[begin], row);
+            to += (begin + LANES - 1 - q) * B_STEP;
+            q = begin + LANES - 1;
             continue;
         }
 #endif
@@ -266,13 +298,26 @@ static void FN(pack_b_panel)(T *to, const PairPack *p, const int64_t *row, int64
     }
 }
 
+/* What a panel is packed from, along its rows, on its way from memory. */
+static inline void FN(fetch_b)(const PairPack *p, int64_t j)
+{
+    for (int64_t l = j; l < j + NR && l < p->rows; l++)
+        for (int64_t q = 0; q < p->depth; q += 64 / (int64_t)(PARTS * sizeof(T)))
+            __builtin_prefetch((const T *)p->src + (p->row[l] + p->column[q]) * PARTS);
+}
+
 static void FN(pack_b)(const PairPack *p)
 {
-    for (int64_t q = 0; q < p->depth; q += CHUNK) {
+    bool along = p->depth > 1 && p->column[1] - p->column[0] == 1;
+    int64_t chunk = along ? p->depth : CHUNK;
+    for (int64_t q = 0; q < p->depth; q += chunk) {
         T *to = p->dst;
-        for (int64_t j = 0; j < p->rows; j += NR, to += B_STEP * p->depth)
+        for (int64_t j = 0; j < p->rows; j += NR, to += B_STEP * p->depth) {
+            if (along)
+                FN(fetch_b)(p, j + NR);
             FN(pack_b_panel)(to, p, p->row + j, p->rows - j < NR ? p->rows - j : NR, q,
-                             q + CHUNK < p->depth ? q + CHUNK : p->depth);
+                             q + chunk < p->depth ? q + chunk : p->depth);
+        }
     }
 }
 
