@@ -9,6 +9,7 @@
 #define EXTREME_LANES(C) (int)(256 / sizeof(C))
 #define EXTREME_STEPS 128             /* what a position is looked for in, in steps of the lanes */
 #define EXTREME_COLUMNS 512
+#define EXTREME_STRIPE(C) (int64_t)(512 / sizeof(C))
 /* Rows whose number fits the index below. */
 #define EXTREME_ROWS(C) (sizeof(C) == 1 ? 64 : 4096)
 #define EXTREME_HALVE(W) \
@@ -105,6 +106,33 @@ void NAME(eight)(C *restrict a, EXTREME_FLAG(C) *restrict flag, const T *p, int6
     }
 }
 
+/* A stripe of columns, a[j] being row 0; *nan is set where one is no number. */
+static __attribute__((noinline))
+void NAME(stripe)(C *restrict a, const T *p, int64_t rs, int64_t n, bool *nan)
+{
+    enum { WIDE = EXTREME_STRIPE(C) };
+    C lane[WIDE];
+    EXTREME_FLAG(C) flag[WIDE] = { 0 };
+    for (int l = 0; l < WIDE; l++)
+        lane[l] = a[l];
+    for (; n >= 2; n -= 2, p += 2 * rs) {
+        AHEAD_STRIPE(p, rs, WIDE);
+        for (int l = 0; l < WIDE; l++) {
+            C v = LOAD(p[l]), w = LOAD(p[rs + l]);
+            flag[l] |= NEITHER_NUMBER(v, w);
+            lane[l] = BETTER(v, lane[l]) ? v : lane[l];
+            lane[l] = BETTER(w, lane[l]) ? w : lane[l];
+        }
+    }
+    EXTREME_FLAG(C) none = 0;
+    for (int l = 0; l < WIDE; l++) {
+        C v = n ? LOAD(p[l]) : lane[l];
+        none |= flag[l] | NOT_NUMBER(v);
+        a[l] = BETTER(v, lane[l]) ? v : lane[l];
+    }
+    *nan |= none != 0;
+}
+
 /* a[j] = the extreme of column j. Is one of the elements no number? */
 static bool NAME(columns)(C *restrict a, const T *p, int64_t rs, int64_t n, int64_t m)
 {
@@ -113,6 +141,11 @@ static bool NAME(columns)(C *restrict a, const T *p, int64_t rs, int64_t n, int6
     bool nan = false;
     for (int64_t j = 0; j < m; j++)
         a[j] = LOAD(p[j]);
+    for (; m >= EXTREME_STRIPE(C) && STRIPED(p, rs); m -= EXTREME_STRIPE(C)) {
+        NAME(stripe)(a, p, rs, n, &nan);
+        a += EXTREME_STRIPE(C);
+        p += EXTREME_STRIPE(C);
+    }
     for (; i + 8 <= n; i += 8, p += 8 * rs) {
         int64_t j = 0;
         for (; j + LINE(T) <= m; j += LINE(T))
@@ -233,6 +266,42 @@ void AT(four)(C *restrict best, EXTREME_INDEX(C) *restrict at, EXTREME_FLAG(C) *
     }
 }
 
+/* Of a stripe, best[j] and at[j] being those of row 0. */
+static __attribute__((noinline))
+void AT(stripe)(C *restrict best, EXTREME_INDEX(C) *restrict at, const T *p, int64_t rs, int64_t n,
+                bool *nan)
+{
+    typedef EXTREME_INDEX(C) Index;
+    enum { WIDE = EXTREME_STRIPE(C) };
+    C lane[WIDE];
+    Index place[WIDE];
+    EXTREME_FLAG(C) flag[WIDE] = { 0 };
+    int64_t i = 0;
+    for (int l = 0; l < WIDE; l++) {
+        lane[l] = best[l];
+        place[l] = 0;
+    }
+    for (; i + 2 <= n; i += 2, p += 2 * rs) {
+        AHEAD_STRIPE(p, rs, WIDE);
+        for (int l = 0; l < WIDE; l++) {
+            C v = LOAD(p[l]), w = LOAD(p[rs + l]);
+            flag[l] |= NEITHER_NUMBER(v, w);
+            place[l] = BETTER(v, lane[l]) ? (Index)i : place[l];
+            lane[l] = BETTER(v, lane[l]) ? v : lane[l];
+            place[l] = BETTER(w, lane[l]) ? (Index)(i + 1) : place[l];
+            lane[l] = BETTER(w, lane[l]) ? w : lane[l];
+        }
+    }
+    EXTREME_FLAG(C) none = 0;
+    for (int l = 0; l < WIDE; l++) {
+        C v = i < n ? LOAD(p[l]) : lane[l];
+        none |= flag[l] | NOT_NUMBER(v);
+        at[l] = BETTER(v, lane[l]) ? (Index)i : place[l];
+        best[l] = BETTER(v, lane[l]) ? v : lane[l];
+    }
+    *nan |= none != 0;
+}
+
 /* best[j], at[j] = the extreme of column j and its row. Is one of the elements no number? */
 static bool AT(columns)(C *restrict best, EXTREME_INDEX(C) *restrict at, const T *p, int64_t rs,
                         int64_t n, int64_t m)
@@ -244,6 +313,12 @@ static bool AT(columns)(C *restrict best, EXTREME_INDEX(C) *restrict at, const T
         best[j] = LOAD(p[j]);
         at[j] = 0;
         nan |= NOT_NUMBER(best[j]);
+    }
+    for (; m >= EXTREME_STRIPE(C) && STRIPED(p, rs); m -= EXTREME_STRIPE(C)) {
+        AT(stripe)(best, at, p, rs, n, &nan);
+        best += EXTREME_STRIPE(C);
+        at += EXTREME_STRIPE(C);
+        p += EXTREME_STRIPE(C);
     }
     for (p += rs; i + 4 <= n; i += 4, p += 4 * rs) {
         int64_t j = 0;

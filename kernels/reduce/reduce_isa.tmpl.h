@@ -17,6 +17,20 @@
     for (int row_ = 4; row_ < 8; row_++) \
         __builtin_prefetch((p) + row_ * (rs))
 
+/* Columns of a stripe stay in registers, where there are enough. Worth it for four bytes an element
+ * and rows of whole lines, so far apart that they are no one stream, and not by whole pages, which
+ * would meet in the same sets of the first cache. */
+#ifdef __AVX512F__
+#define STRIPED(p, rs) (sizeof *(p) == 4 && (rs) >= 512 && (rs) % 1024 != 0 && \
+    (rs) % LINE(*(p)) == 0 && (uintptr_t)(p) % 64 == 0)
+#else
+#define STRIPED(p, rs) false
+#endif
+#define AHEAD_STRIPE(p, rs, wide) \
+    for (int row_ = 8; row_ < 10; row_++) \
+        for (int l_ = 0; l_ < (wide); l_ += LINE(T)) \
+            __builtin_prefetch((p) + row_ * (rs) + l_)
+
 static inline RedProd prod_join(RedProd a, RedProd b)
 {
     RedProd r = { .negative = a.negative ^ b.negative, .zero = a.zero | b.zero,
