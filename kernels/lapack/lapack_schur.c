@@ -157,7 +157,13 @@ int lapack_ldl(const Blas *l, BlasType t, int64_t n, void *a, void *d, int64_t *
     Swap *swaps = scratch_take(s, (size_t)n, sizeof *swaps);
     if (!s->base)
         return 0;
+    size_t bytes = (size_t)(n * n) * blas_bytes(t);
+    memcpy(d, a, bytes);
     int info = lapack_sytrf(l, t, 'L', ni, a, ni, pivots, work, lwork);
+    if (info > 0) {                      /* lasyf leaves columns as they were where a pivot is 0; */
+        memcpy(a, d, bytes);             /* without room for blocks of columns sytf2 does it all */
+        info = lapack_sytrf(l, t, 'L', ni, a, ni, pivots, work, 1);
+    }
     ldl_unpack(t, n, a, d, order, pivots, swaps);
     return info < 0 ? info : 0;         /* a zero pivot is a zero in D */
 }

@@ -171,15 +171,11 @@ static int ask_ormtr(const Blas *l, BlasType t, int n)
     return asked(t, query) + TRIANGLES;
 }
 
-/* Multiplies count real numbers by 2^exponent. */
+/* Multiplies count real numbers by 2^exponent, which may itself be out of range. */
 static void scale(BlasType real, int64_t count, void *x, int exponent)
 {
-    double by = ldexp(1, exponent);
     for (int64_t i = 0; i < count; i++)
-        if (real == BLAS_S)
-            ((float *)x)[i] = (float)(((float *)x)[i] * by);
-        else
-            ((double *)x)[i] *= by;
+        mat_store(real, x, i, ldexp(mat_real(real, x, i), exponent), 0);
 }
 
 /* The exponent of the largest of count real numbers where squares of them, or of small ones beside
