@@ -107,7 +107,7 @@ static bool field_of(Emit *e, uint32_t slot, const Name *name, uint32_t *i)
     return kind != HK_NOTHING && kind != HK_TENSOR && kind != HK_FUNCTION && kind != HK_RECORD;
 }
 
-/* The record that the variable holds has the names that it has now, always; false: it holds none. */
+/* The record that the variable holds has the names that it has now, always. */
 static bool keeps_names(Emit *e, uint32_t slot)
 {
     uint32_t i = variable_of(e, NULL, slot);
