@@ -270,8 +270,7 @@ static LlValue follow(Emit *e, LlValue p, size_t offset)
 void items_emit(Emit *e, uint32_t base, LlValue i, LlBlock other, Val *out)
 {
     const HotVariable *v = &e->variables[base];
-    const Value *layout = NULL;
-    enum { WORDS = sizeof(*layout) / sizeof(int64_t) };
+    enum { WORDS = sizeof(Value) / sizeof(int64_t) };
     LlValue p = NULL, items = NULL;
     if (!e->dry) {
         i = e->d.ll->BuildNSWMul(e->d.builder, i, word(e, WORDS), "");
