@@ -22,6 +22,7 @@ typedef enum HotKind {
     HK_SINGLE,             /* an f32: a tensor of no axes, here the double that it is */
     HK_EITHER,             /* an int or an f32 */
     HK_COMPLEX,            /* of c128: a tensor of no axes, here two doubles */
+    HK_I8, HK_U8, HK_I32,  /* narrow ints: tensors of no axes, here the ints that they are */
     HK_TENSOR,             /* or a tuple, as a vector of its items */
     HK_FUNCTION,
     HK_RECORD              /* a tuple with names, whose fields are variables of their own */
@@ -33,18 +34,30 @@ static inline bool hot_is_scalar(Value v, DType dt)
     return v.tag == V_TENSOR && v.tensor->rank == 0 && v.tensor->dtype == (uint32_t)dt &&
            v.tensor->flags == 0;
 }
-enum { HOT_COMPLEX = 1 << 16 };              /* a tag of cells alone */
+static inline bool hot_is_narrow(HotKind k) { return k >= HK_I8 && k <= HK_I32; }
+static inline DType hot_narrow_dtype(HotKind k)
+{
+    return k == HK_I8 ? DT_I8 : k == HK_U8 ? DT_U8 : DT_I32;
+}
+static inline HotKind hot_narrow_kind(DType dt)
+{
+    return dt == DT_I8 ? HK_I8 : dt == DT_U8 ? HK_U8 : dt == DT_I32 ? HK_I32 : HK_NOTHING;
+}
+
+enum { HOT_COMPLEX = 1 << 16, HOT_NARROW = 1 << 17 };        /* tags of cells alone */
 /* Of a scalar, and its tag in a cell; NOTHING and V_UNDEF of all else. */
 static inline HotKind hot_kind(Value v)
 {
     return v.tag == V_INT ? HK_INT : v.tag == V_FLOAT ? HK_FLOAT : v.tag == V_BOOL ? HK_BOOL
          : hot_is_scalar(v, DT_F32) ? HK_SINGLE : hot_is_scalar(v, DT_C128) ? HK_COMPLEX
-                                                                            : HK_NOTHING;
+         : v.tag == V_TENSOR && hot_is_scalar(v, (DType)v.tensor->dtype)
+             ? hot_narrow_kind((DType)v.tensor->dtype) : HK_NOTHING;
 }
 static inline uint32_t hot_tag(HotKind k)
 {
     return k == HK_INT ? V_INT : k == HK_FLOAT ? V_FLOAT : k == HK_BOOL ? V_BOOL
-         : k == HK_SINGLE ? V_TENSOR : k == HK_COMPLEX ? HOT_COMPLEX : V_UNDEF;
+         : k == HK_SINGLE ? V_TENSOR : k == HK_COMPLEX ? HOT_COMPLEX
+         : hot_is_narrow(k) ? HOT_NARROW | (uint32_t)k : V_UNDEF;
 }
 
 /* What is read and written while it runs; its layout is known to what makes the code: everything is

@@ -165,7 +165,7 @@ static LlValue subscript_proven(Emit *e, const Exec *sub)
 /* Negative ones count from the end; any other out of range leaves. */
 static LlValue subscript_checked(Emit *e, const Exec *sub, LlValue extent)
 {
-    Val v = sub->eval ? expression(e, sub) : unknown(e);
+    Val v = sub->eval ? whole_of(expression(e, sub)) : unknown(e);
     if (e->failed || v.kind != HK_INT) {
         unknown(e);
         return NULL;
@@ -181,7 +181,7 @@ LlType element_type(const Emit *e, DType dt)
     if (dt == DT_I64)
         return e->word;
     return dt == DT_F64 || dt == DT_C128 ? e->real : dt == DT_F32 ? e->single
-                                         : e->d.ll->IntTypeInContext(e->d.context, 8);
+               : e->d.ll->IntTypeInContext(e->d.context, 8 * (unsigned)dtype_info(dt)->bytes);
 }
 
 /* A pointer to base[subscripts of x]; NULL where the walk is dry or has failed. */
@@ -230,6 +230,9 @@ static Val element_load(Emit *e, DType dt, LlValue p)
         return (Val){ HK_SINGLE, cast(e, LL_FP_EXT, raw, e->real) };
     if (dt == DT_I64)
         return (Val){ HK_INT, raw };
+    HotKind narrow = hot_narrow_kind(dt);
+    if (narrow != HK_NOTHING)
+        return (Val){ narrow, cast(e, narrow == HK_U8 ? LL_ZEXT : LL_SEXT, raw, e->word) };
     return (Val){ HK_BOOL, e->dry ? NULL : compare_ints(e, LL_NE, raw,
                                                e->d.ll->ConstInt(element_type(e, dt), 0, false)) };
 }
@@ -346,7 +349,16 @@ static LlValue narrowed(Emit *e, Val v)
 /* What is stored; false: the element is of another kind. */
 static bool element_value(Emit *e, DType dt, Val v, Val *out)
 {
+    HotKind narrow = hot_narrow_kind(dt);
+    if (narrow != v.kind)
+        v = whole_of(v);
     *out = (Val){ v.kind, v.v, .im = v.im };
+    if (narrow != HK_NOTHING) {
+        if (v.kind == HK_INT)
+            narrow_fits(e, narrow, v.v);
+        out->v = cast(e, LL_TRUNC, v.v, e->dry ? NULL : element_type(e, dt));
+        return v.kind == HK_INT || v.kind == narrow;
+    }
     if (dt == DT_F64 && is_number(v))
         out->v = as_float(e, v);
     else if (dt == DT_F32 && is_number(v) && !(e->scoped && v.kind != HK_SINGLE))
@@ -382,8 +394,9 @@ void element_put(Emit *e, uint32_t base, LlValue place, Val element)
 static bool updates_element(DType dt, Val v, int op)
 {
     bool whole = op == TK_ADD || op == TK_SUB || op == TK_MUL;
-    if (dt == DT_I64)
-        return whole && v.kind == HK_INT;
+    HotKind narrow = hot_narrow_kind(dt);
+    if (dt == DT_I64 || narrow != HK_NOTHING)
+        return whole && (v.kind == HK_INT || (v.kind == narrow && v.kind != HK_NOTHING));
     if (dt == DT_C128)
         return whole && (is_number(v) || v.kind == HK_COMPLEX);
     return (dt == DT_F64 || dt == DT_F32) && (whole || op == TK_DIV) && is_number(v);

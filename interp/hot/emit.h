@@ -9,7 +9,7 @@ enum { PATH_MOST = 64, EXITS_MOST = 400, WORK_MOST = 200000, PROVEN_MOST = 32, F
        SELF_CALLS = 3 };
 
 /* A value while code is made. v: an i64, a double or an i1; of a number the double that it is as a
- * float, so of an f32. HK_NOTHING: machine code cannot have it. */
+ * float, so of an f32; of a narrow int an i64. HK_NOTHING: machine code cannot have it. */
 typedef struct Val {
     HotKind kind;
     LlValue v;
@@ -187,6 +187,14 @@ Val complex_row(Emit *, const Op *, Val, Val, bool two);
 /* Of one int or two, by a call with so many arguments; false: it is none of these. */
 bool row_of_ints(Emit *, const Op *, const Exec *call, Val, Val, Val *out);
 Val power_of_ints(Emit *, Val, Val);
+
+/* ---- narrow.c: ints of i8, u8, i32 ---- */
+Val whole_of(Val);                   /* of a narrow int the int that it is; else itself */
+Val narrow_of(Emit *, HotKind, LlValue);         /* it leaves where that does not fit */
+void narrow_fits(Emit *, HotKind, LlValue);
+Val narrow_binary(Emit *, int op, Val, Val);     /* one of them is one */
+/* By a call with one or two operands, one of them narrow. */
+Val narrow_row(Emit *, const Op *, const Exec *call, Val, Val);
 
 /* ---- stream.c: random numbers ---- */
 Val draw_emit(Emit *, const Op *, const Exec *call);

@@ -263,6 +263,8 @@ Val binary_emit(Emit *e, int op, Val a, Val b)
         return bools_emit(e, op, a, b);
     if (a.kind == HK_COMPLEX || b.kind == HK_COMPLEX)
         return e->scoped ? unknown(e) : complex_binary(e, op, a, b);
+    if (hot_is_narrow(a.kind) || hot_is_narrow(b.kind))
+        return narrow_binary(e, op, a, b);
     if (!is_number(a) || !is_number(b))
         return unknown(e);
     if (a.kind == HK_INT && b.kind == HK_INT && !(e->scoped && op == TK_DIV))
@@ -398,9 +400,13 @@ static Val row_of_floats(Emit *e, const Op *op, Val a, Val b, bool two)
 /* i64(x), f64(x) and f32(x): what an int cannot hold leaves. */
 static Val cast_emit(Emit *e, DType to, const Exec *arg)
 {
-    Val v = expression(e, arg);
-    if (e->failed || e->scoped || !is_number(v) ||
-        (to != DT_I64 && to != DT_F64 && to != DT_F32))
+    Val v = whole_of(expression(e, arg));
+    HotKind narrow = hot_narrow_kind(to);
+    if (e->failed || e->scoped || !is_number(v))
+        return unknown(e);
+    if (narrow != HK_NOTHING && v.kind == HK_INT)
+        return narrow_of(e, narrow, v.v);
+    if (to != DT_I64 && to != DT_F64 && to != DT_F32)
         return unknown(e);
     if (to == DT_F32)
         return (Val){ HK_SINGLE, as_single(e, v) };
@@ -480,6 +486,8 @@ static Val row_emit(Emit *e, const Op *op, const Exec *x)
         b = expression(e, x->list[1]);
     if (!e->failed && (a.kind == HK_COMPLEX || b.kind == HK_COMPLEX))
         return complex_row(e, op, a, b, two);
+    if (!e->failed && (hot_is_narrow(a.kind) || hot_is_narrow(b.kind)))
+        return narrow_row(e, op, x, a, b);
     if (e->failed || !is_number(a) || (two && !is_number(b)))
         return unknown(e);
     if (a.kind == HK_INT && (!two || b.kind == HK_INT) && row_of_ints(e, op, x, a, b, &r))
@@ -619,6 +627,8 @@ static Val unary_emit(Emit *e, const Exec *x)
         Val r = ints_checked(e, "llvm.ssub.with.overflow", (Val){ HK_INT, word(e, 0) }, v);
         return negative(x, r, v);
     }
+    if (op == TK_NEG && hot_is_narrow(v.kind))
+        return narrow_of(e, v.kind, op2(e, LL_SUB, word(e, 0), v.v));
     if (op == TK_NEG && v.kind == HK_COMPLEX)
         return (Val){ HK_COMPLEX, minus(e, v.v), .im = minus(e, v.im) };
     if (op == TK_NEG && is_number(v)) {
@@ -737,7 +747,8 @@ static Val choice_emit(Emit *e, const Exec *x)
         jump(e, end);
     }
     block_enter(e, end);
-    LlType type = r.kind == HK_INT ? e->word : r.kind == HK_BOOL ? e->flag : e->real;
+    LlType type = r.kind == HK_INT || hot_is_narrow(r.kind) ? e->word
+                : r.kind == HK_BOOL ? e->flag : e->real;
     r.v = either(e, type, (LlValue[]){ v[0].v, v[1].v }, from);
     if (r.kind == HK_COMPLEX)
         r.im = either(e, e->real, (LlValue[]){ v[0].im, v[1].im }, from);
@@ -794,7 +805,8 @@ static Val expression_of(Emit *e, const Exec *x)
 Val expression(Emit *e, const Exec *x)
 {
     Val v = expression_of(e, x);
-    return e->scoped && v.kind == HK_COMPLEX ? unknown(e) : v;       /* parts are rounded there */
+    bool other = v.kind == HK_COMPLEX || hot_is_narrow(v.kind);
+    return e->scoped && other ? unknown(e) : v;      /* parts are rounded there */
 }
 
 void condition_dry(Emit *e, const Exec *x) { condition_emit(e, x, NULL, NULL); }

@@ -259,7 +259,7 @@ static bool range_emit(Emit *e, const Exec *x, Around *a, bool outermost, bool u
         parts[1].v = e->dry ? NULL : e->tensors[a->over - 1].dims[0];
     }
     for (uint32_t i = 0; x->list && i < x->count && !outermost; i++) {
-        parts[i] = expression(e, x->list[i]);
+        parts[i] = whole_of(expression(e, x->list[i]));
         if (e->failed || parts[i].kind != HK_INT)
             return false;
     }

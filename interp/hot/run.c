@@ -6,6 +6,7 @@
 #include "interp/eval/eval_flow.h"
 #include "interp/eval/eval_name.h"
 #include "interp/state/scope.h"
+#include "kernels/tensor/cast.h"
 
 /* ---- entering ---- */
 /* Where there is no memory, the evaluator goes on. */
@@ -86,6 +87,8 @@ static bool variable_enters(Interp *in, const HotVariable *v, HotCount *count, H
         r->cells[i].f = ((const double *)scalar)[0];
         r->cells[i].im = ((const double *)scalar)[1];
     }
+    if (hot_is_narrow(v->kind) && hot_kind(now) == v->kind)
+        r->cells[i].i = element_i64(hot_narrow_dtype(v->kind), scalar);
     if (v->builtin)
         return now.tag == V_UNDEF;
     if (!v->needed || v->frame)
@@ -113,6 +116,12 @@ static Value cell_value(Interp *in, const HotCell *c)
     if (c->tag == V_TENSOR) {
         float single = (float)c->f;
         return v_tensor_raw(tensor_scalar(&in->ctx, DT_F32, &single));
+    }
+    if (c->tag & HOT_NARROW) {
+        DType dt = hot_narrow_dtype((HotKind)(c->tag & ~HOT_NARROW));
+        int64_t narrow = 0;
+        cast_plain(dt, &narrow, 1, DT_I64, &c->i, 1, 1);
+        return v_tensor_raw(tensor_scalar(&in->ctx, dt, &narrow));
     }
     if (c->tag == HOT_COMPLEX)
         return v_tensor_raw(tensor_scalar(&in->ctx, DT_C128, (const double[]){ c->f, c->im }));

@@ -45,7 +45,7 @@ static void look_at_value(HotVariable *v, Value now)
     const Tensor *t = now.tag == V_TENSOR ? now.tensor : NULL;
     if (t && t->rank >= 1 && t->rank <= HOT_RANK &&
         (t->dtype == DT_F64 || t->dtype == DT_F32 || t->dtype == DT_I64 || t->dtype == DT_BOOL ||
-         t->dtype == DT_C128)) {
+         t->dtype == DT_C128 || hot_narrow_kind((DType)t->dtype) != HK_NOTHING)) {
         v->kind = HK_TENSOR;
         v->dtype = (DType)t->dtype;
         v->rank = t->rank;
@@ -194,7 +194,8 @@ Val variable_read(Emit *e, uint32_t i)
     if (kind & KIND_MAYBE)
         guard(e, compare_ints(e, LL_EQ, load(e, e->word, s->tag), word(e, V_UNDEF)));
     switch (kind & ~KIND_MAYBE) {
-    case HK_INT: return (Val){ HK_INT, load(e, e->word, s->bits) };
+    case HK_INT: case HK_I8: case HK_U8: case HK_I32:
+        return (Val){ (HotKind)(kind & ~KIND_MAYBE), load(e, e->word, s->bits) };
     case HK_FLOAT: case HK_SINGLE:
         return (Val){ (HotKind)(kind & ~KIND_MAYBE), load(e, e->real, s->real) };
     case HK_COMPLEX:
@@ -238,6 +239,10 @@ void variable_write(Emit *e, uint32_t i, Val v)
         store(e, v.v, s->real);
         store(e, v.im, s->im);
         store(e, word(e, HOT_COMPLEX), s->tag);
+        return;
+    case HK_I8: case HK_U8: case HK_I32:
+        store(e, v.v, s->bits);
+        store(e, word(e, hot_tag(v.kind)), s->tag);
         return;
     case HK_BOOL:
         store(e, cast(e, LL_ZEXT, v.v, e->word), s->bits);
