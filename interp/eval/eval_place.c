@@ -149,16 +149,17 @@ static Device *real_or_raise(Interp *in, Device *d)
     return real;
 }
 
-/* The header's device; NULL where there is none of that name and a fallback is written: what was
- * wrong is then in->ctx.error, the caller's. */
-static Device *header_or_none(Interp *in, const Exec *x, bool fallback)
+/* What `find` makes of the header and d; NULL where a fallback is written and there is none, or it
+ * does not open: what was wrong is then in->ctx.error, the caller's. */
+typedef Device *(*FindDevice)(Interp *, const Exec *header, Device *d);
+static Device *found_or_none(Interp *in, const Exec *x, Device *d, FindDevice find, bool fallback)
 {
     Guard g;
     if (!fallback)
-        return header_device(in, x, x->a);
+        return find(in, x, d);
     guard_enter(in, &g);
     if (ERR_TRY(&in->ctx, &g.frame)) {
-        Device *d = header_device(in, x, x->a);
+        d = find(in, x, d);
         ERR_END(&in->ctx, &g.frame);
         return d;
     }
@@ -168,7 +169,19 @@ static Device *header_or_none(Interp *in, const Exec *x, bool fallback)
     return NULL;
 }
 
-/* There is no device of the header's name. */
+static Device *find_named(Interp *in, const Exec *x, Device *d)
+{
+    (void)d;
+    return header_device(in, x, x->a);
+}
+
+static Device *find_open(Interp *in, const Exec *x, Device *d)
+{
+    (void)x;
+    return real_or_raise(in, d);
+}
+
+/* There is no device of the header's name, or it does not open: in->ctx.error says why. */
 static void choose_fallback(Interp *in, const Exec *modifier, DeviceBlock *p)
 {
     Error *why = in->ctx.error;
@@ -201,13 +214,15 @@ static void choose_present(Interp *in, const Exec *x, const Exec *modifier, Devi
         p->device = written;
         place_notice_absent(in, p, d);
     }
-    p->device = real_or_raise(in, p->device ? p->device : d);
+    p->device = found_or_none(in, x, p->device ? p->device : d, find_open, written != NULL);
+    if (!p->device)
+        choose_fallback(in, modifier, p);
 }
 
 static void choose_devices(Interp *in, const Exec *x, DeviceBlock *p)
 {
     const Exec *modifier = read_modifiers(x, p);
-    Device *d = header_or_none(in, x, modifier != NULL);
+    Device *d = found_or_none(in, x, NULL, find_named, modifier != NULL);
     if (d)
         choose_present(in, x, modifier, d, p);
     else

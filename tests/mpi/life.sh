@@ -161,6 +161,8 @@ RICCI_MPIRUN="mpirun --no-such-option" run -e 'on mpi(1, 1) { x = ones(3) }'
 judge "a launcher that refuses" 1 "error[device]" "mpi(1, 1) could not be started" "no-such-option"
 RICCI_MPIRUN=false run -e 'on mpi(1, 1) { x = ones(3) }'
 judge "a launcher that fails" 1 "error[device]" "without a word"
+RICCI_MPIRUN=false run -e 'on mpi(1, 1) fallback cpu { print(sum(ones(3))) }'
+judge "a launcher that fails, on the cpu" 0 3 "without a word" "the block runs on cpu"
 mkdir "$work/empty"
 with_empty_path() { env PATH="$work/empty" "$(command -v timeout)" -k 5 60 "$RICCI" "$@" </dev/null >"$work/out" 2>&1; status=$?; }
 with_empty_path -e 'on mpi(1, 1) { x = ones(3) }'
