@@ -518,10 +518,6 @@ static void FN(emit_piece)(const PairTile *t, T (*from)[STRIP * 2 * LANES], cons
     for (int64_t l = 0; l < columns;) {
         T *to = (T *)t->c + (row + column[l]) * PARTS;
         int64_t last = l + 1;
-        if (n % LANES == 0) {
-            FN(emit)(to, from[l++] + first, n);
-            continue;
-        }
         while (last < columns && (column[last] - column[last - 1]) * PARTS == n)
             last++;
         if (last == l + 1)
@@ -560,34 +556,65 @@ static bool FN(side_columns)(const int64_t *column, int64_t columns, int64_t n)
     return true;
 }
 
-/* Writes a strip by way of a buffer. */
+/* Columns of a strip on their way from their buffer to C. */
+typedef struct FN(Out) {
+    T (*from)[STRIP * 2 * LANES];
+    const int64_t *column;
+    int64_t columns, piece, next;       /* next: the piece's first column that has not gone */
+    bool even;                          /* runs lie in the buffer as C holds them */
+} FN(Out);
+
+/* Writes on until `end` columns of pieces have gone; those of a piece that C holds side by side go
+ * together. */
+static void FN(send)(const PairTile *t, const FN(Strip) *s, int64_t i, FN(Out) *out, int64_t end)
+{
+    while (out->piece * out->columns + out->next < end) {
+        int64_t first = s->first[out->piece], row = t->row[i + first];
+        int64_t n = (s->first[out->piece + 1] - first) * PARTS, next = out->columns;
+        if (out->even)
+            FN(emit)((T *)t->c + (row + out->column[0]) * PARTS,
+                     out->from[0] + out->piece * n * next, n * next);
+        else if (n % LANES)
+            FN(emit_piece)(t, out->from, out->column, next, row, first * PARTS, n);
+        else {
+            FN(emit)((T *)t->c + (row + out->column[out->next]) * PARTS,
+                     out->from[out->next] + first * PARTS, n);
+            next = out->next + 1;
+        }
+        out->next = next < out->columns ? next : 0;
+        out->piece += out->next == 0;
+    }
+}
+
+/* A strip by the columns from j to `end`, by way of two buffers: what the one holds goes out piece
+ * by piece while the other is filled, so that the products do not wait for the memory. */
 static void FN(tile_strip)(const PairTile *t, const FN(Strip) *s, const T *a, const T *b,
-                           int64_t i, int64_t j)
+                           int64_t i, int64_t j, int64_t end)
 {
     /* one column more: a piece is copied by vectors, the last of which may reach past its end */
-    T buffer[NR + 1][STRIP * 2 * LANES] __attribute__((aligned(64)));
-    int64_t columns = t->n - j < NR ? t->n - j : NR;
-    bool even = s->even && FN(side_columns)(t->column + j, columns, s->even);
-    for (int64_t q = 0; q < s->panels; q++, a += A_STEP * t->depth) {
-        RN(Place) place = { .half = LANES, .local = true, .ahead = FN(ahead)(t),
-                            .at = t->ahead ? t->ahead->at : NULL };
-        if (even)
-            FN(runs_of_panel)(&place, s, buffer[0], columns, q);
-        for (int l = 0; l < NR; l++)
-            place.column[l] = buffer[l] + q * 2 * LANES;
-        if (columns == NR)
-            RN(panel)(t->depth * PARTS, a, b, &place, NR);
-        else
-            RN(panels)(t->depth * PARTS, a, b, &place, (int)columns);
+    T buffer[2][NR + 1][STRIP * 2 * LANES] __attribute__((aligned(64)));
+    FN(Out) out = { .columns = 0 };
+    for (int turn = 0; j < end; j += NR, b += B_STEP * t->depth, turn = !turn) {
+        T (*to)[STRIP * 2 * LANES] = buffer[turn];
+        int64_t columns = t->n - j < NR ? t->n - j : NR, all = s->pieces * out.columns;
+        bool even = s->even && FN(side_columns)(t->column + j, columns, s->even);
+        for (int64_t q = 0; q < s->panels; q++) {
+            RN(Place) place = { .half = LANES, .local = true, .ahead = FN(ahead)(t),
+                                .at = t->ahead ? t->ahead->at : NULL };
+            if (even)
+                FN(runs_of_panel)(&place, s, to[0], columns, q);
+            for (int l = 0; l < NR; l++)
+                place.column[l] = to[l] + q * 2 * LANES;
+            const T *panel = a + q * A_STEP * t->depth;
+            if (columns == NR)
+                RN(panel)(t->depth * PARTS, panel, b, &place, NR);
+            else
+                RN(panels)(t->depth * PARTS, panel, b, &place, (int)columns);
+            FN(send)(t, s, i, &out, (q + 1) * all / s->panels);
+        }
+        out = (FN(Out)){ to, t->column + j, columns, 0, 0, even };
     }
-    int64_t run = s->even * PARTS * columns;
-    for (int64_t q = 0; q < s->pieces; q++)
-        if (even)
-            FN(emit)((T *)t->c + (t->row[i + s->first[q]] + t->column[j]) * PARTS,
-                     buffer[0] + q * run, run);
-        else
-            FN(emit_piece)(t, buffer, t->column + j, columns, t->row[i + s->first[q]],
-                           s->first[q] * PARTS, (s->first[q + 1] - s->first[q]) * PARTS);
+    FN(send)(t, s, i, &out, s->pieces * out.columns);
 }
 
 /* One panel of rows by at most NR columns. */
@@ -617,13 +644,13 @@ static int64_t FN(tile_rows)(const PairTile *t, const T *a, const T *b, int64_t 
     FN(Strip) strip = { .panels = 0 };
     if (t->stream)
         FN(strip)(t, i, &strip);
-    bool whole = strip.panels > 1 || strip.pieces > 1;
+    if (strip.panels > 1 || strip.pieces > 1) {
+        FN(tile_strip)(t, &strip, a, b, i, j, end);
+        return strip.panels;
+    }
     for (; j < end; j += NR, b += B_STEP * t->depth)
-        if (whole)
-            FN(tile_strip)(t, &strip, a, b, i, j);
-        else
-            FN(tile_panel)(t, a, b, i, j);
-    return whole ? strip.panels : 1;
+        FN(tile_panel)(t, a, b, i, j);
+    return 1;
 }
 
 /* Where C is written past the cache, as many columns at a time as the first cache takes of

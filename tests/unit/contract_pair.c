@@ -334,6 +334,7 @@ static void large_cases(void) {
         { "dab-dac-cbd", { 40, 30, 50, 33 } },
         { "ab-acd-dbc", { 131, 97, 40, 30 } },
         { "abc-adec-ebd", { 60, 24, 3, 70, 80 } },          /* narrow, a long sum */
+        { "abcdef-degc-gfab", { 24, 16, 6, 20, 16, 4, 7 } },    /* past the cache, in long rows */
     };
     static const DType dtypes[] = { DT_F64, DT_F32, DT_C64, DT_C128 };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
