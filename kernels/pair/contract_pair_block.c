@@ -170,6 +170,14 @@ static int64_t row_unit(const PairProduct *p, int64_t most)
     return mr;
 }
 
+static bool in_place(const PairProduct *p)
+{
+    const PairGroup *n = &p->group[PAIR_N], *k = &p->group[PAIR_K];
+    return p->by_columns && !blas_is_complex(p->type) && p->kernel->pairs == 1 && n->axes == 1 &&
+           k->axes == 1 && k->axis[0].step[PAIR_B] == 1 && n->axis[0].step[PAIR_B] == k->extent &&
+           p->kc == k->extent;
+}
+
 int64_t pair_block_plan(Ctx *ctx, PairProduct *p)
 {
     int64_t m = p->group[PAIR_M].extent, n = p->group[PAIR_N].extent, k = p->group[PAIR_K].extent;
@@ -193,6 +201,7 @@ int64_t pair_block_plan(Ctx *ctx, PairProduct *p)
     p->mc = even_block(m, rows < p->kernel->mr ? p->kernel->mr : rows, row_unit(p, rows),
                        p->by_columns ? 1 : split);
     p->nc = even_block(n, columns < p->kernel->nr ? p->kernel->nr : columns, p->kernel->nr, 1);
+    p->in_place = in_place(p);
     int64_t all_rows = p->by_columns ? round_up(m, p->kernel->mr) : 0;
     p->shared_bytes = pair_packed_bytes(p->type, false, p->nc, cells(p, p->kb)) +
                       round_up((2 * p->nc + 2 * p->kb + all_rows * 3) * 8, LINE) +
@@ -311,11 +320,16 @@ static void columns_some(Block *x, int64_t begin, int64_t end, int worker)
 {
     const PairProduct *p = x->p;
     int64_t nr = p->kernel->nr, first = begin * nr, columns = least(end * nr, x->n) - first;
-    pack_b_part(x, begin, end, worker);
+    int64_t bytes = (int64_t)blas_bytes(p->type);
+    if (!p->in_place)
+        pack_b_part(x, begin, end, worker);
+    else if (columns % nr)
+        pack_b_part(x, end - 1, end, worker);
     p->kernel->tile(&(PairTile){
-        x->packed_a, x->packed_b + first * cells(p, x->depth) * (int64_t)blas_bytes(p->type),
+        x->packed_a, x->packed_b + first * cells(p, x->depth) * bytes,
         x->c, x->cm, x->cn + first, p->chunks ? x->live : NULL, p->group[PAIR_M].extent,
-        columns, x->depth, x->add, p->stream && !x->panels });
+        columns, x->depth, x->add, p->stream && !x->panels, NULL,
+        p->in_place ? x->b + x->bn[first] * bytes : NULL, x->depth });
     first += x->column;
     if (x->panels && x->last)
         x->panels->ready(x->panels->data, first, first + columns, worker);

@@ -39,6 +39,8 @@ typedef struct PairProduct {
     int workers;                        /* that may run at a time */
     bool by_batch;                      /* workers take whole products of the batch */
     bool by_columns;                    /* they share C's columns (it has few rows) */
+    bool in_place;                      /* B's columns follow each other, elements of depth side by
+                                         * side: workers that share them need not pack them */
     bool stream;                        /* C is written once and too large for the cache */
     PairLook look;
     int64_t shared_bytes, lane_bytes;   /* workspace of a product, of each worker */

@@ -36,6 +36,9 @@ typedef struct PairTile {
     bool add;
     bool stream;                        /* whole cache lines of C are written past the cache */
     PairAhead *ahead;                   /* or NULL */
+    const void *place;                  /* NULL, or B as it came: element q of column j lies at */
+    int64_t step;                       /* place[j*step + q]; only the last, narrower panel of
+                                         * columns is packed then */
 } PairTile;
 
 /* C[row[i]] = sum over runs r and their elements q of A[arow[i] + arun[r] + q*sa] times

@@ -350,12 +350,17 @@ static inline __attribute__((always_inline)) void RN(store_runs)(const RN(Place)
         }
 }
 
-/* `columns` columns of two vectors (+)= panel of A times panel of B; depth counts reals.
- * `columns` is a constant in every call. */
+/* `columns` columns of two vectors (+)= panel of A times panel of B; depth counts reals. B is
+ * packed where `step` is 0, else its columns begin `step` apart and are broadcast from where they
+ * are. `columns` is a constant in every call, and whether there is a step. */
 static inline __attribute__((always_inline)) void RN(panel)(int64_t depth, const T *a, const T *b,
-                                                            const RN(Place) *c, int columns)
+                                                            int64_t step, const RN(Place) *c,
+                                                            int columns)
 {
     const V zero = { 0 };
+    const T *third[NR / 3];
+    for (int j = 0; j < NR / 3; j++)
+        third[j] = b + 3 * j * step;
     V sum[NR][2];
     for (int j = 0; j < columns; j++)
         sum[j][0] = sum[j][1] = zero;
@@ -368,8 +373,10 @@ static inline __attribute__((always_inline)) void RN(panel)(int64_t depth, const
         memcpy(&high, a + LANES, sizeof(V));
         if (c->ahead)
             __builtin_prefetch(c->ahead + c->at[q], 0, 2);
+        if (step)
+            __builtin_prefetch(b + NR * step);
         for (int j = 0; j < columns; j++) {
-            V x = b[j] - zero;
+            V x = (step ? third[j / 3][q + j % 3 * step] : b[j]) - zero;
             sum[j][0] = RN(fma)(low, x, sum[j][0]);
             sum[j][1] = RN(fma)(high, x, sum[j][1]);
         }
@@ -400,7 +407,7 @@ static inline __attribute__((always_inline)) void RN(panel)(int64_t depth, const
         }
 }
 
-#define COLUMNS(n) case n: RN(panel)(depth, a, b, c, n); return;
+#define COLUMNS(n) case n: RN(panel)(depth, a, b, 0, c, n); return;
 static void RN(panels)(int64_t depth, const T *a, const T *b, const RN(Place) *c, int columns)
 {
     switch (columns) {
@@ -408,11 +415,27 @@ static void RN(panels)(int64_t depth, const T *a, const T *b, const RN(Place) *c
 #if NR > 6
     COLUMNS(6) COLUMNS(7) COLUMNS(8) COLUMNS(9) COLUMNS(10) COLUMNS(11)
 #endif
-    default: RN(panel)(depth, a, b, c, NR);
+    default: RN(panel)(depth, a, b, 0, c, NR);
     }
 }
 #undef COLUMNS
+
+static __attribute__((noinline)) void RN(panel_in_place)(int64_t depth, const T *a, const T *b,
+                                                         int64_t step, const RN(Place) *c)
+{
+    RN(panel)(depth, a, b, step ? step : 1, c, NR);
+}
 #endif
+
+/* A panel of A times the columns from j on, whose packed panel is b. */
+static inline void FN(multiply)(const PairTile *t, const T *a, const T *b, int64_t j,
+                                const RN(Place) *c, int64_t columns)
+{
+    if (columns == NR && t->place)
+        RN(panel_in_place)(t->depth * PARTS, a, (const T *)t->place + j * t->step, t->step, c);
+    else
+        RN(panels)(t->depth * PARTS, a, b, c, (int)columns);
+}
 
 /* Where the tile's next step fetches from, or NULL. */
 static inline const T *FN(ahead)(const PairTile *t)
@@ -433,7 +456,7 @@ static void FN(tile_scattered)(const PairTile *t, const T *a, const T *b, int64_
                         .at = t->ahead ? t->ahead->at : NULL };
     for (int l = 0; l < NR; l++)
         place.column[l] = buffer[l];
-    RN(panels)(t->depth * PARTS, a, b, &place, (int)columns);
+    FN(multiply)(t, a, b, j, &place, columns);
     if (!t->add && FN(unit)(t->row + i, rows)) {
         for (int64_t l = 0; l < columns; l++)
             memcpy(c + (t->row[i] + t->column[j + l]) * PARTS, buffer[l],
@@ -486,7 +509,7 @@ static void FN(strip)(const PairTile *t, int64_t i, FN(Strip) *s)
     while (s->pieces && s->first[s->pieces - 1] >= s->panels * MR)
         s->pieces--;
     s->first[s->pieces] = left < s->panels * MR ? left : s->panels * MR;
-    s->even = STORES_SOME && s->pieces > 1 && s->first[1] * PARTS >= LANES ? s->first[1] : 0;
+    s->even = STORES_SOME && s->first[1] * PARTS >= LANES ? s->first[1] : 0;
     for (int64_t q = 1; q < s->pieces && s->even; q++)
         if (s->first[q + 1] - s->first[q] != s->even)
             s->even = 0;
@@ -606,10 +629,10 @@ static void FN(tile_strip)(const PairTile *t, const FN(Strip) *s, const T *a, co
             for (int l = 0; l < NR; l++)
                 place.column[l] = to[l] + q * 2 * LANES;
             const T *panel = a + q * A_STEP * t->depth;
-            if (columns == NR)
-                RN(panel)(t->depth * PARTS, panel, b, &place, NR);
+            if (columns == NR && !t->place)
+                RN(panel)(t->depth * PARTS, panel, b, 0, &place, NR);
             else
-                RN(panels)(t->depth * PARTS, panel, b, &place, (int)columns);
+                FN(multiply)(t, panel, b, j, &place, columns);
             FN(send)(t, s, i, &out, (q + 1) * all / s->panels);
         }
         out = (FN(Out)){ to, t->column + j, columns, 0, 0, even };
@@ -634,7 +657,7 @@ static void FN(tile_panel)(const PairTile *t, const T *a, const T *b, int64_t i,
         skew |= (uintptr_t)place.column[l] & (2 * VECTOR_BYTES - 1);
     }
     place.stream = skew == 0;
-    RN(panels)(t->depth * PARTS, a, b, &place, (int)columns);
+    FN(multiply)(t, a, b, j, &place, columns);
 }
 
 /* Rows from `i` on in one go: a strip where C is written past the cache, else a panel. */

@@ -335,6 +335,8 @@ static void large_cases(void) {
         { "ab-acd-dbc", { 131, 97, 40, 30 } },
         { "abc-adec-ebd", { 60, 24, 3, 70, 80 } },          /* narrow, a long sum */
         { "abcdef-degc-gfab", { 24, 16, 6, 20, 16, 4, 7 } },    /* past the cache, in long rows */
+        { "abcd-ea-ebcd", { 60, 7, 11, 931, 33 } },         /* by columns, in place, past the cache */
+        { "ab-ca-cb", { 20, 700, 90 } },                    /* in place, within the cache */
     };
     static const DType dtypes[] = { DT_F64, DT_F32, DT_C64, DT_C128 };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
