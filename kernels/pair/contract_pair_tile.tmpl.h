@@ -336,9 +336,9 @@ typedef struct RN(Place) {
 } RN(Place);
 
 static inline __attribute__((always_inline)) void RN(store_runs)(const RN(Place) *c, V (*sum)[2],
-                                                                 int columns)
+                                                                 int columns, int halves)
 {
-    for (int h = 0; h < 2; h++)
+    for (int h = 0; h < halves; h++)
         for (int part = 0; part < 2; part++) {
             int64_t begin = part ? c->take[h] : 0, end = part ? LANES : c->take[h];
             T *to = c->run[h][part];
@@ -352,10 +352,11 @@ static inline __attribute__((always_inline)) void RN(store_runs)(const RN(Place)
 
 /* `columns` columns of two vectors (+)= panel of A times panel of B; depth counts reals. B is
  * packed where `step` is 0, else its columns begin `step` apart and are broadcast from where they
- * are. `columns` is a constant in every call, and whether there is a step. */
+ * are. Of the panel of A the first of two `halves` may be enough. `columns` and `halves` are
+ * constants in every call, and whether there is a step. */
 static inline __attribute__((always_inline)) void RN(panel)(int64_t depth, const T *a, const T *b,
                                                             int64_t step, const RN(Place) *c,
-                                                            int columns)
+                                                            int columns, int halves)
 {
     const V zero = { 0 };
     const T *third[NR / 3];
@@ -370,7 +371,8 @@ static inline __attribute__((always_inline)) void RN(panel)(int64_t depth, const
     for (int64_t q = 0; q < depth; q++, a += 2 * LANES, b += NR) {
         V low, high;
         memcpy(&low, a, sizeof(V));
-        memcpy(&high, a + LANES, sizeof(V));
+        if (halves > 1)
+            memcpy(&high, a + LANES, sizeof(V));
         if (c->ahead)
             __builtin_prefetch(c->ahead + c->at[q], 0, 2);
         if (step)
@@ -378,11 +380,12 @@ static inline __attribute__((always_inline)) void RN(panel)(int64_t depth, const
         for (int j = 0; j < columns; j++) {
             V x = (step ? third[j / 3][q + j % 3 * step] : b[j]) - zero;
             sum[j][0] = RN(fma)(low, x, sum[j][0]);
-            sum[j][1] = RN(fma)(high, x, sum[j][1]);
+            if (halves > 1)
+                sum[j][1] = RN(fma)(high, x, sum[j][1]);
         }
     }
     if (STORES_SOME && c->pitch) {
-        RN(store_runs)(c, sum, columns);
+        RN(store_runs)(c, sum, columns, halves);
         return;
     }
     if (c->stream) {
@@ -396,7 +399,7 @@ static inline __attribute__((always_inline)) void RN(panel)(int64_t depth, const
 #pragma GCC unroll 16
     for (int j = 0; j < columns; j++)
 #pragma GCC unroll 2
-        for (int h = 0; h < 2; h++) {
+        for (int h = 0; h < halves; h++) {
             T *to = c->column[j] + (h ? c->half : 0);
             V old = zero;
             if (c->add) {
@@ -407,7 +410,7 @@ static inline __attribute__((always_inline)) void RN(panel)(int64_t depth, const
         }
 }
 
-#define COLUMNS(n) case n: RN(panel)(depth, a, b, 0, c, n); return;
+#define COLUMNS(n) case n: RN(panel)(depth, a, b, 0, c, n, 2); return;
 static void RN(panels)(int64_t depth, const T *a, const T *b, const RN(Place) *c, int columns)
 {
     switch (columns) {
@@ -415,7 +418,7 @@ static void RN(panels)(int64_t depth, const T *a, const T *b, const RN(Place) *c
 #if NR > 6
     COLUMNS(6) COLUMNS(7) COLUMNS(8) COLUMNS(9) COLUMNS(10) COLUMNS(11)
 #endif
-    default: RN(panel)(depth, a, b, 0, c, NR);
+    default: RN(panel)(depth, a, b, 0, c, NR, 2);
     }
 }
 #undef COLUMNS
@@ -423,16 +426,25 @@ static void RN(panels)(int64_t depth, const T *a, const T *b, const RN(Place) *c
 static __attribute__((noinline)) void RN(panel_in_place)(int64_t depth, const T *a, const T *b,
                                                          int64_t step, const RN(Place) *c)
 {
-    RN(panel)(depth, a, b, step ? step : 1, c, NR);
+    RN(panel)(depth, a, b, step ? step : 1, c, NR, 2);
+}
+
+static __attribute__((noinline)) void RN(panel_half)(int64_t depth, const T *a, const T *b,
+                                                     const RN(Place) *c)
+{
+    RN(panel)(depth, a, b, 0, c, NR, 1);
 }
 #endif
 
-/* A panel of A times the columns from j on, whose packed panel is b. */
+/* A panel of A, of which there are so many rows, times the columns from j on, whose packed panel
+ * is b. */
 static inline void FN(multiply)(const PairTile *t, const T *a, const T *b, int64_t j,
-                                const RN(Place) *c, int64_t columns)
+                                const RN(Place) *c, int64_t rows, int64_t columns)
 {
     if (columns == NR && t->place)
         RN(panel_in_place)(t->depth * PARTS, a, (const T *)t->place + j * t->step, t->step, c);
+    else if (columns == NR && rows * PARTS <= LANES)
+        RN(panel_half)(t->depth * PARTS, a, b, c);
     else
         RN(panels)(t->depth * PARTS, a, b, c, (int)columns);
 }
@@ -456,7 +468,7 @@ static void FN(tile_scattered)(const PairTile *t, const T *a, const T *b, int64_
                         .at = t->ahead ? t->ahead->at : NULL };
     for (int l = 0; l < NR; l++)
         place.column[l] = buffer[l];
-    FN(multiply)(t, a, b, j, &place, columns);
+    FN(multiply)(t, a, b, j, &place, rows, columns);
     if (!t->add && FN(unit)(t->row + i, rows)) {
         for (int64_t l = 0; l < columns; l++)
             memcpy(c + (t->row[i] + t->column[j + l]) * PARTS, buffer[l],
@@ -629,10 +641,11 @@ static void FN(tile_strip)(const PairTile *t, const FN(Strip) *s, const T *a, co
             for (int l = 0; l < NR; l++)
                 place.column[l] = to[l] + q * 2 * LANES;
             const T *panel = a + q * A_STEP * t->depth;
-            if (columns == NR && !t->place)
-                RN(panel)(t->depth * PARTS, panel, b, 0, &place, NR);
+            int64_t rows = s->first[s->pieces] - q * MR;
+            if (columns == NR && !t->place && rows * PARTS > LANES)
+                RN(panel)(t->depth * PARTS, panel, b, 0, &place, NR, 2);
             else
-                FN(multiply)(t, panel, b, j, &place, columns);
+                FN(multiply)(t, panel, b, j, &place, rows, columns);
             FN(send)(t, s, i, &out, (q + 1) * all / s->panels);
         }
         out = (FN(Out)){ to, t->column + j, columns, 0, 0, even };
@@ -657,7 +670,7 @@ static void FN(tile_panel)(const PairTile *t, const T *a, const T *b, int64_t i,
         skew |= (uintptr_t)place.column[l] & (2 * VECTOR_BYTES - 1);
     }
     place.stream = skew == 0;
-    FN(multiply)(t, a, b, j, &place, columns);
+    FN(multiply)(t, a, b, j, &place, rows, columns);
 }
 
 /* Rows from `i` on in one go: a strip where C is written past the cache, else a panel. */
