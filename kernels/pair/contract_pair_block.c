@@ -13,6 +13,9 @@ enum { A_BYTES = 256 << 10, B_BYTES = 4 << 20, DEPTH = 256, DEPTH_MOST = 384, LI
 /* Where B is narrow: bytes of all of it and of a block of C; and where it is smaller still, the
  * depth of a block of A that is read along its rows, so that those are long. */
 enum { NARROW_B = 2 << 20, NARROW_C = 160 << 10, SMALL_B = 512 << 10, NARROW_DEPTH = 60 };
+/* Where C stays in the second cache and the sum is long: parts of it, of at least so many blocks,
+ * whatever the number of workers, as they decide how C is rounded. */
+enum { SLICES = 8, SLICE_C = 160 << 10, SLICE_BLOCKS = 4 };
 /* Multiply-adds of f64 below which a second worker costs more than it gives. */
 static const double SPLIT_WORK = 1.0e6;
 
@@ -121,6 +124,34 @@ static void choose_split(Ctx *ctx, PairProduct *p)
                     m < p->group[PAIR_N].extent;
 }
 
+/* Does C fill the memory that it lies in? */
+static bool is_dense(const PairProduct *p)
+{
+    int64_t last = 0;
+    for (int g = PAIR_M; g <= PAIR_N; g++)
+        for (int d = 0; d < p->group[g].axes; d++)
+            last += (p->group[g].axis[d].extent - 1) * p->group[g].axis[d].step[PAIR_C];
+    return last + 1 == p->group[PAIR_M].extent * p->group[PAIR_N].extent;
+}
+
+bool pair_block_is_sliced(const PairProduct *p)
+{
+    int64_t m = p->group[PAIR_M].extent, n = p->group[PAIR_N].extent;
+    return p->group[PAIR_BATCH].extent == 1 && !p->chunks && p->kernel->pairs == 1 &&
+           m * n * dtype_info(p->dtype)->bytes <= SLICE_C &&
+           p->group[PAIR_K].extent >= SLICES * SLICE_BLOCKS * DEPTH && is_dense(p);
+}
+
+/* Depth of a slice's blocks: whole runs of the first axes where they are not too short. */
+static int64_t slice_depth(const PairProduct *p, int64_t parts)
+{
+    const PairGroup *k = &p->group[PAIR_K];
+    int64_t run = 1, most = DEPTH_MOST / parts;
+    for (int d = 0; d < k->axes && run * k->axis[d].extent <= most; d++)
+        run *= k->axis[d].extent;
+    return run >= most / 4 ? most / run * run : DEPTH / parts;
+}
+
 static bool is_narrow(const PairProduct *p, int64_t element)
 {
     int64_t n = p->group[PAIR_N].extent, k = p->group[PAIR_K].extent;
@@ -187,8 +218,12 @@ int64_t pair_block_plan(Ctx *ctx, PairProduct *p)
     choose_split(ctx, p);
     int64_t element = (int64_t)blas_bytes(p->type), parts = blas_is_complex(p->type) ? 2 : 1;
     int64_t pairs = p->kernel->pairs;
-    p->kc = k * parts <= DEPTH_MOST * pairs ? k : even_block(k, DEPTH * pairs / parts, 4, 1);
-    bool narrow = is_narrow(p, element);
+    p->slices = pair_block_is_sliced(p) ? SLICES : 0;
+    if (p->slices)
+        p->by_columns = false;
+    p->kc = p->slices ? slice_depth(p, parts) : k * parts <= DEPTH_MOST * pairs ? k
+            : even_block(k, DEPTH * pairs / parts, 4, 1);
+    bool narrow = !p->slices && is_narrow(p, element);
     if (narrow && n * k * element <= SMALL_B && along(&p->group[PAIR_M]) && k > NARROW_DEPTH)
         p->kc = even_block(k, NARROW_DEPTH / parts, 4, 1);
     p->kb = narrow ? k : p->kc;
@@ -197,20 +232,23 @@ int64_t pair_block_plan(Ctx *ctx, PairProduct *p)
     if (narrow)
         rows = least(rows, NARROW_C / (n * element) / p->kernel->mr * p->kernel->mr);
     int64_t columns = B_BYTES / (deep * element) / p->kernel->nr * p->kernel->nr;
-    int split = p->by_batch ? 1 : p->workers;
+    int split = p->by_batch || p->slices ? 1 : p->workers;
     p->mc = even_block(m, rows < p->kernel->mr ? p->kernel->mr : rows, row_unit(p, rows),
                        p->by_columns ? 1 : split);
     p->nc = even_block(n, columns < p->kernel->nr ? p->kernel->nr : columns, p->kernel->nr, 1);
     p->in_place = in_place(p);
     int64_t all_rows = p->by_columns ? round_up(m, p->kernel->mr) : 0;
     p->shared_bytes = pair_packed_bytes(p->type, false, p->nc, cells(p, p->kb)) +
-                      round_up((2 * p->nc + 2 * p->kb + all_rows * 3) * 8, LINE) +
+                      round_up((2 * p->nc + 3 * p->kb + all_rows * 3) * 8, LINE) +
                       pair_packed_bytes(p->type, true, all_rows, deep);
     p->lane_bytes = p->by_columns ? 0 : pair_packed_bytes(p->type, true, p->mc, deep) +
                                         table_bytes(p);
     p->look = look(p, element);
     double bytes = (double)m * (double)n * (double)element;
     p->stream = p->kc == k && bytes >= STREAM_BYTES;
+    if (p->slices)
+        return p->workers * (p->shared_bytes + p->lane_bytes) +
+               (p->slices - 1) * round_up(m * n * element, LINE);
     return p->by_batch ? p->workers * (p->shared_bytes + p->lane_bytes)
                        : p->shared_bytes + p->workers * p->lane_bytes;
 }
@@ -224,7 +262,8 @@ typedef struct Block {
     const char *a, *b;
     char *packed_b, *packed_a, *lanes;          /* packed_a: by columns only */
     int64_t *cn, *bn, *ak, *bk, *cm, *am, *live;    /* from cm on: by columns only */
-    int64_t n, depth;
+    int64_t from, to;                           /* of k */
+    int64_t n, depth, after;                    /* after: of the block behind, of which ak knows */
     bool add, split;
     const GemmPanels *panels;                   /* who is told of columns, or NULL … */
     int64_t column, wide;                       /* … the first in hand; columns told of at a time */
@@ -239,7 +278,7 @@ static void block_memory(Block *x, char *work)
         (int64_t *)(void *)(work + pair_packed_bytes(p->type, false, p->nc, cells(p, p->kb)));
     x->packed_b = work;
     x->cn = table, x->bn = x->cn + p->nc;
-    x->ak = x->bn + p->nc, x->bk = x->ak + p->kb;
+    x->ak = x->bn + p->nc, x->bk = x->ak + 2 * p->kb;
     x->cm = x->bk + p->kb, x->am = x->cm + rows, x->live = x->am + rows;
     x->packed_a = work + p->shared_bytes - pair_packed_bytes(p->type, true, rows, cells(p, p->kc));
     x->lanes = work + p->shared_bytes;
@@ -300,12 +339,14 @@ static void rows_part(void *arg, int64_t begin, int64_t end, int worker)
         row_offsets(p, first, rows, cm, am, live);
         for (int64_t q = 0; q < x->depth; q += p->kc) {
             int64_t depth = least(p->kc, x->depth - q), after = q + depth;
-            bool looks = p->look && (after < x->depth || i + 1 < end);
+            bool looks = p->look && (after < x->depth || i + 1 < end || x->after);
             PairAhead ahead;
             if (looks && after < x->depth)
                 look_ahead(x, &ahead, first, least(after, x->depth - depth), depth, live + p->mc);
-            else if (looks)
+            else if (looks && i + 1 < end)
                 look_ahead(x, &ahead, first + p->mc, 0, depth, live + p->mc);
+            else if (looks)
+                look_ahead(x, &ahead, 0, x->after, depth, live + p->mc);
             p->kernel->pack_a(&(PairPack){ x->a, packed, am, x->ak + q, rows, depth,
                                            p->conj[PAIR_A] });
             p->kernel->tile(&(PairTile){ packed, packed_block(x, q), x->c, cm, x->cn,
@@ -390,11 +431,13 @@ static void product_run(Block *x, char *work)
         x->column = j;
         pair_group_offsets(n, PAIR_C, j, x->n, x->cn);
         pair_group_offsets(n, PAIR_B, j, x->n, x->bn);
-        for (int64_t q = 0; q < k->extent && !*x->ctx->interrupt; q += p->kb) {
-            x->depth = least(p->kb, k->extent - q);
-            x->add = q > 0;
-            x->last = q + x->depth == k->extent;
-            pair_group_offsets(k, PAIR_A, q, x->depth, x->ak);
+        for (int64_t q = x->from; q < x->to && !*x->ctx->interrupt; q += p->kb) {
+            int64_t known = p->slices ? least(2 * p->kb, x->to - q) : least(p->kb, x->to - q);
+            x->depth = least(p->kb, x->to - q);
+            x->after = known - x->depth;
+            x->add = q > x->from;
+            x->last = q + x->depth == x->to;
+            pair_group_offsets(k, PAIR_A, q, known, x->ak);
             pair_group_offsets(k, PAIR_B, q, x->depth, x->bk);
             block_step(x, (m->extent + p->mc - 1) / p->mc);
         }
@@ -420,6 +463,7 @@ static void batch_part(void *arg, int64_t begin, int64_t end, int worker)
     char *work = y->work + (y->split ? 0 : worker) * (y->p->shared_bytes + y->p->lane_bytes);
     for (int64_t i = begin; i < end && !*y->ctx->interrupt; i++) {
         Block x = { .ctx = y->ctx, .p = y->p, .split = y->split, .panels = y->panels,
+                    .to = y->p->group[PAIR_K].extent,
                     .c = y->c + pair_group_offset(g, PAIR_C, i) * bytes,
                     .a = y->a + pair_group_offset(g, PAIR_A, i) * source,
                     .b = y->b + pair_group_offset(g, PAIR_B, i) * source };
@@ -427,11 +471,71 @@ static void batch_part(void *arg, int64_t begin, int64_t end, int worker)
     }
 }
 
+/* ---- slices of a long sum ---- */
+
+static int64_t slice_bytes(const PairProduct *p)
+{
+    return round_up(p->group[PAIR_M].extent * p->group[PAIR_N].extent *
+                    (int64_t)blas_bytes(p->type), LINE);
+}
+
+/* Where slice i goes: the first to C. */
+static char *slice_at(const Batch *y, int64_t i)
+{
+    const PairProduct *p = y->p;
+    return i == 0 ? y->c : y->work + p->workers * (p->shared_bytes + p->lane_bytes) +
+                           (i - 1) * slice_bytes(p);
+}
+
+static void slice_part(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const Batch *y = arg;
+    const PairProduct *p = y->p;
+    int64_t k = p->group[PAIR_K].extent, blocks = (k + p->kc - 1) / p->kc;
+    for (int64_t i = begin; i < end && !*y->ctx->interrupt; i++) {
+        Block x = { .ctx = y->ctx, .p = p, .c = slice_at(y, i), .a = y->a, .b = y->b,
+                    .from = i * blocks / p->slices * p->kc,
+                    .to = least((i + 1) * blocks / p->slices * p->kc, k) };
+        product_run(&x, y->work + worker * (p->shared_bytes + p->lane_bytes));
+    }
+}
+
+/* Elements [begin, end) of C, in reals: the slices one after the other. */
+static void add_part(void *arg, int64_t begin, int64_t end, int worker)
+{
+    const Batch *y = arg;
+    bool wide = y->p->type == BLAS_D || y->p->type == BLAS_Z;
+    (void)worker;
+    for (int i = 1; i < y->p->slices; i++) {
+        void *c = y->c, *more = slice_at(y, i);
+        for (int64_t e = begin; wide && e < end; e++)
+            ((double *)c)[e] += ((double *)more)[e];
+        for (int64_t e = begin; !wide && e < end; e++)
+            ((float *)c)[e] += ((float *)more)[e];
+    }
+}
+
+static void slices_run(const Batch *y)
+{
+    const PairProduct *p = y->p;
+    int64_t m = p->group[PAIR_M].extent, n = p->group[PAIR_N].extent;
+    int64_t reals = m * n * (blas_is_complex(p->type) ? 2 : 1);
+    if (p->workers > 1)
+        pool_for(y->ctx, p->slices, 1, slice_part, (void *)y);
+    else
+        slice_part((void *)y, 0, p->slices, 0);
+    add_part((void *)y, 0, *y->ctx->interrupt ? 0 : reals, 0);
+    if (y->panels && !*y->ctx->interrupt)
+        gemm_panels_tell(y->ctx, 0, n, m, y->panels);
+}
+
 void pair_block_run(Ctx *ctx, const PairProduct *p, void *work, void *c, const void *a,
                     const void *b, const GemmPanels *panels)
 {
     Batch y = { ctx, p, work, c, a, b, p->workers > 1 && !p->by_batch, panels };
-    if (p->by_batch)
+    if (p->slices)
+        slices_run(&y);
+    else if (p->by_batch)
         pool_for(ctx, p->group[PAIR_BATCH].extent, 1, batch_part, &y);
     else
         batch_part(&y, 0, p->group[PAIR_BATCH].extent, 0);

@@ -39,6 +39,8 @@ typedef struct PairProduct {
     int workers;                        /* that may run at a time */
     bool by_batch;                      /* workers take whole products of the batch */
     bool by_columns;                    /* they share C's columns (it has few rows) */
+    int slices;                         /* 0, or parts of a long sum that are products of their own,
+                                         * added up at last: workers take them, not parts of C */
     bool in_place;                      /* B's columns follow each other, elements of depth side by
                                          * side: workers that share them need not pack them */
     bool stream;                        /* C is written once and too large for the cache */
@@ -50,6 +52,8 @@ typedef struct PairProduct {
 void pair_group_offsets(const PairGroup *, int tensor, int64_t begin, int64_t count, int64_t *to);
 int64_t pair_group_offset(const PairGroup *, int tensor, int64_t at);
 
+/* Is it a long sum that becomes slices? Of a product whose kernel is known. */
+bool pair_block_is_sliced(const PairProduct *);
 /* Chooses blocks and the split; returns the bytes of workspace that a run wants. */
 int64_t pair_block_plan(Ctx *, PairProduct *);
 /* `work` is 64-byte aligned. No group is empty (a group without axes has extent 1). */

@@ -13,6 +13,9 @@
 
 /* ---- the blocked product ---- */
 
+/* Of two axes of depth that a block takes a piece of each: elements, at most. */
+enum { PIECE_WIDE = 24, PIECE_DEEP = 16 };
+
 /* Should A and B change places? The kernel stores vectors of C along the rows' first axis, so
  * C's closest axis is to be a row's; where it is neither's, rows are the longer side. */
 static bool turned(const PairForm *f)
@@ -96,6 +99,42 @@ static void cut_rows(PairPlan *p, PairProduct *x)
     for (int g = 0; g < PAIR_GROUPS; g++)
         if (x->group[g].axis > m->axis)
             x->group[g].axis++;
+}
+
+/* The largest number of at most `most` that divides n. */
+static int64_t divisor(int64_t n, int64_t most)
+{
+    while (n % most)
+        most--;
+    return most;
+}
+
+/* A long sum where A lies along K's first axis and B along its second, or the other way round:
+ * blocks of depth are pieces of both, so that lines of both are used up before they leave the
+ * cache. */
+static void cut_depth(PairPlan *p, PairProduct *x)
+{
+    PairGroup *k = &x->group[PAIR_K];
+    PairAxis *axis = (PairAxis *)k->axis;
+    if (k->axes != 2 || axis + 2 != p->axis + p->axes || p->axes > CONTRACT_LABELS ||
+        !pair_block_is_sliced(x))
+        return;
+    PairAxis first = axis[0], second = axis[1];
+    if (!(first.step[PAIR_A] == 1 && second.step[PAIR_B] == 1) &&
+        !(first.step[PAIR_B] == 1 && second.step[PAIR_A] == 1))
+        return;
+    int64_t wide = divisor(first.extent, PIECE_WIDE), deep = divisor(second.extent, PIECE_DEEP);
+    if (wide < PIECE_WIDE / 2 || deep < PIECE_DEEP / 2)
+        return;
+    axis[2] = second, axis[3] = first;
+    axis[0].extent = wide, axis[1].extent = deep;
+    axis[2].extent /= deep, axis[3].extent /= wide;
+    for (int t = 0; t < PAIR_TENSORS; t++) {
+        axis[2].step[t] *= deep;
+        axis[3].step[t] *= wide;
+    }
+    k->axes = 4;
+    p->axes += 2;
 }
 
 static bool has_unit(const PairForm *f, int class, int tensor, int64_t least)
@@ -215,6 +254,7 @@ void pair_block_make(Ctx *ctx, const PairForm *given, PairPlan *p, const PairKer
     sort_group(&g[PAIR_BATCH], PAIR_C, PAIR_A);
     int64_t rows = g[PAIR_M].extent;
     cut_rows(p, x);
+    cut_depth(p, x);
     p->work += pair_block_plan(ctx, x);
     p->run = turn ? block_run_turned : block_run;
     double element = dtype_info(f.dtype)->bytes;

@@ -306,10 +306,19 @@ static inline void FN(fetch_b)(const PairPack *p, int64_t j)
             __builtin_prefetch((const T *)p->src + (p->row[l] + p->column[q]) * PARTS);
 }
 
+/* Do lines of memory hold elements of depth? Then a panel is packed in one go. */
+static bool FN(is_deep)(const PairPack *p)
+{
+    for (int64_t q = 1; q < p->depth; q++)
+        if (p->column[q] - p->column[0] == 1)
+            return true;
+    return false;
+}
+
 static void FN(pack_b)(const PairPack *p)
 {
     bool along = p->depth > 1 && p->column[1] - p->column[0] == 1;
-    int64_t chunk = along ? p->depth : CHUNK;
+    int64_t chunk = FN(is_deep)(p) ? p->depth : CHUNK;
     for (int64_t q = 0; q < p->depth; q += chunk) {
         T *to = p->dst;
         for (int64_t j = 0; j < p->rows; j += NR, to += B_STEP * p->depth) {

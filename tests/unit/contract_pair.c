@@ -337,6 +337,8 @@ static void large_cases(void) {
         { "abcdef-degc-gfab", { 24, 16, 6, 20, 16, 4, 7 } },    /* past the cache, in long rows */
         { "abcd-ea-ebcd", { 60, 7, 11, 931, 33 } },         /* by columns, in place, past the cache */
         { "ab-ca-cb", { 20, 700, 90 } },                    /* in place, within the cache */
+        { "ab-acd-dbc", { 37, 29, 90, 168 } },              /* a sum in slices */
+        { "ab-cad-dcb", { 5, 17, 131, 71 } },
     };
     static const DType dtypes[] = { DT_F64, DT_F32, DT_C64, DT_C128 };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
