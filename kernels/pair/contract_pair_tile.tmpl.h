@@ -530,7 +530,8 @@ static void FN(strip)(const PairTile *t, int64_t i, FN(Strip) *s)
     while (s->pieces && s->first[s->pieces - 1] >= s->panels * MR)
         s->pieces--;
     s->first[s->pieces] = left < s->panels * MR ? left : s->panels * MR;
-    s->even = STORES_SOME && s->first[1] * PARTS >= LANES ? s->first[1] : 0;
+    bool whole_lines = s->pieces == 1 && s->first[1] * PARTS % LANES == 0;
+    s->even = STORES_SOME && s->first[1] * PARTS >= LANES && !whole_lines ? s->first[1] : 0;
     for (int64_t q = 1; q < s->pieces && s->even; q++)
         if (s->first[q + 1] - s->first[q] != s->even)
             s->even = 0;
@@ -592,20 +593,11 @@ static void FN(runs_of_panel)(RN(Place) *place, const FN(Strip) *s, T *buffer, i
     }
 }
 
-static bool FN(side_columns)(const int64_t *column, int64_t columns, int64_t n)
-{
-    for (int64_t l = 1; l < columns; l++)
-        if (column[l] - column[l - 1] != n)
-            return false;
-    return true;
-}
-
 /* Columns of a strip on their way from their buffer to C. */
 typedef struct FN(Out) {
     T (*from)[STRIP * 2 * LANES];
     const int64_t *column;
     int64_t columns, piece, next;       /* next: the piece's first column that has not gone */
-    bool even;                          /* runs lie in the buffer as C holds them */
 } FN(Out);
 
 /* Writes on until `end` columns of pieces have gone; those of a piece that C holds side by side go
@@ -615,10 +607,14 @@ static void FN(send)(const PairTile *t, const FN(Strip) *s, int64_t i, FN(Out) *
     while (out->piece * out->columns + out->next < end) {
         int64_t first = s->first[out->piece], row = t->row[i + first];
         int64_t n = (s->first[out->piece + 1] - first) * PARTS, next = out->columns;
-        if (out->even)
-            FN(emit)((T *)t->c + (row + out->column[0]) * PARTS,
-                     out->from[0] + out->piece * n * next, n * next);
-        else if (n % LANES)
+        if (s->even) {
+            const int64_t l = out->next, *column = out->column;
+            for (next = l + 1; next < out->columns; next++)
+                if ((column[next] - column[next - 1]) * PARTS != n)
+                    break;
+            FN(emit)((T *)t->c + (row + column[l]) * PARTS,
+                     out->from[0] + (out->piece * out->columns + l) * n, (next - l) * n);
+        } else if (n % LANES)
             FN(emit_piece)(t, out->from, out->column, next, row, first * PARTS, n);
         else {
             FN(emit)((T *)t->c + (row + out->column[out->next]) * PARTS,
@@ -641,11 +637,10 @@ static void FN(tile_strip)(const PairTile *t, const FN(Strip) *s, const T *a, co
     for (int turn = 0; j < end; j += NR, b += B_STEP * t->depth, turn = !turn) {
         T (*to)[STRIP * 2 * LANES] = buffer[turn];
         int64_t columns = t->n - j < NR ? t->n - j : NR, all = s->pieces * out.columns;
-        bool even = s->even && FN(side_columns)(t->column + j, columns, s->even);
         for (int64_t q = 0; q < s->panels; q++) {
             RN(Place) place = { .half = LANES, .local = true, .ahead = FN(ahead)(t),
                                 .at = t->ahead ? t->ahead->at : NULL };
-            if (even)
+            if (s->even)
                 FN(runs_of_panel)(&place, s, to[0], columns, q);
             for (int l = 0; l < NR; l++)
                 place.column[l] = to[l] + q * 2 * LANES;
@@ -657,7 +652,7 @@ static void FN(tile_strip)(const PairTile *t, const FN(Strip) *s, const T *a, co
                 FN(multiply)(t, panel, b, j, &place, rows, columns);
             FN(send)(t, s, i, &out, (q + 1) * all / s->panels);
         }
-        out = (FN(Out)){ to, t->column + j, columns, 0, 0, even };
+        out = (FN(Out)){ to, t->column + j, columns, 0, 0 };
     }
     FN(send)(t, s, i, &out, s->pieces * out.columns);
 }
