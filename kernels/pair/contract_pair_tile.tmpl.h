@@ -9,9 +9,9 @@
 #define MR (2 * LANES / PARTS)      /* elements of a panel of A */
 #define A_STEP (2 * LANES * PARTS)  /* reals of a panel of A per element of depth */
 #define B_STEP (NR * PARTS)
-#define STRIP 8                     /* panels of rows that go past the cache at a time */
+#define STRIP 4                     /* panels of rows that go past the cache at a time */
 #define STRIP_PIECES (4 * STRIP)    /* that follow each other in C, at most */
-#define STREAM_B (12 << 10)         /* bytes of B that stay in the first cache beside them */
+#define STREAM_B (24 << 10)         /* bytes of B that stay in the first cache beside them */
 #define CHUNK 32                    /* depth that one sweep over the panels packs: the lines it
                                      * touches stay in the first cache for the next panel */
 
