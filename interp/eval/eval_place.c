@@ -181,8 +181,9 @@ static Device *find_open(Interp *in, const Exec *x, Device *d)
     return real_or_raise(in, d);
 }
 
-/* There is no device of the header's name, or it does not open: in->ctx.error says why. */
-static void choose_fallback(Interp *in, const Exec *modifier, DeviceBlock *p)
+/* There is no device of the header's name, or it does not open: in->ctx.error says why. written:
+ * the fallback, open; NULL: the modifier is still to be asked. */
+static void choose_fallback(Interp *in, const Exec *modifier, Device *written, DeviceBlock *p)
 {
     Error *why = in->ctx.error;
     char text[200];
@@ -190,7 +191,8 @@ static void choose_fallback(Interp *in, const Exec *modifier, DeviceBlock *p)
     err_free(why);
     in->ctx.error = NULL;
     in->at = modifier;
-    p->device = p->fallback = real_or_raise(in, header_device(in, modifier, modifier->a));
+    written = written ? written : real_or_raise(in, header_device(in, modifier, modifier->a));
+    p->device = p->fallback = written;
     in->at = p->header;
     if (!p->quiet)
         notice(in, "%s, the block runs on %s", text, p->device->name);
@@ -216,7 +218,7 @@ static void choose_present(Interp *in, const Exec *x, const Exec *modifier, Devi
     }
     p->device = found_or_none(in, x, p->device ? p->device : d, find_open, written != NULL);
     if (!p->device)
-        choose_fallback(in, modifier, p);
+        choose_fallback(in, modifier, written, p);
 }
 
 static void choose_devices(Interp *in, const Exec *x, DeviceBlock *p)
@@ -226,7 +228,7 @@ static void choose_devices(Interp *in, const Exec *x, DeviceBlock *p)
     if (d)
         choose_present(in, x, modifier, d, p);
     else
-        choose_fallback(in, modifier, p);
+        choose_fallback(in, modifier, NULL, p);
     p->plain = p->device == in->ctx.devices->cpu && !p->strict;
     if (p->device->ops->look)
         p->between = place_between(in, p->device);

@@ -399,10 +399,10 @@ void for_emit(Emit *e, const Exec *x, bool outermost)
     int64_t one;
     bool innermost, unit = !x->list || x->count == 2 ||
                            (is_int_constant(x->list[2], &one) && one == 1);
-    bool another = false;
-    for (uint32_t k = 0; (x->list || loop_target(x)) && k < slots_of(x); k++)
-        another |= stands_for_another(e, slot_of(x, k));
-    if (too_deep(e, x) || another || (!x->list && !loop_target(x))) {
+    bool able = !too_deep(e, x) && (x->list || loop_target(x));
+    for (uint32_t k = 0; able && k < slots_of(x); k++)
+        able = !stands_for_another(e, slot_of(x, k));
+    if (!able) {
         e->hopeless |= outermost;
         leave_now(e);
         return;

@@ -167,20 +167,23 @@ void random_close(Interp *in, const RngStream *s)
 double random_unit(Interp *in)
 {
     RngStream s = random_open(in);
-    in->rng.counter++;
-    return rng_next_unit(&in->ahead, &s);
+    double v = rng_next_unit(&in->ahead, &s);
+    in->rng.counter = s.counter;
+    return v;
 }
 
 double random_normal(Interp *in)
 {
     RngStream s = random_open(in);
-    in->rng.counter++;
-    return rng_next_normal(&in->ahead, &s);
+    double v = rng_next_normal(&in->ahead, &s);
+    in->rng.counter = s.counter;
+    return v;
 }
 
 int64_t random_int(Interp *in, int64_t low, int64_t high)
 {
     RngStream s = random_open(in);
-    in->rng.counter++;
-    return rng_next_int(&in->ahead, &s, low, (uint64_t)high - (uint64_t)low);
+    int64_t v = rng_next_int(&in->ahead, &s, low, (uint64_t)high - (uint64_t)low);
+    in->rng.counter = s.counter;
+    return v;
 }

@@ -240,22 +240,25 @@ static int ahead_of(RngAhead *a, RngStream *stream)
     return 0;
 }
 
-double rng_next_unit(RngAhead *a, RngStream *stream)
+/* The first of the two numbers that `make` makes of the stream's next block. */
+static double next_of(RngAhead *a, RngStream *stream, bool *made, double *numbers,
+                      void (*make)(double *, const uint32_t *, int64_t))
 {
     int at = ahead_of(a, stream);
-    if (!a->units)
-        rng_kernels()->uniform(a->unit, a->words, RNG_LANES);
-    a->units = true;
-    return a->unit[2 * at];
+    if (!*made)
+        make(numbers, a->words, RNG_LANES);
+    *made = true;
+    return numbers[2 * at];
+}
+
+double rng_next_unit(RngAhead *a, RngStream *stream)
+{
+    return next_of(a, stream, &a->units, a->unit, rng_kernels()->uniform);
 }
 
 double rng_next_normal(RngAhead *a, RngStream *stream)
 {
-    int at = ahead_of(a, stream);
-    if (!a->normals)
-        rng_kernels()->normal(a->normal, a->words, RNG_LANES);
-    a->normals = true;
-    return a->normal[2 * at];
+    return next_of(a, stream, &a->normals, a->normal, rng_kernels()->normal);
 }
 
 int64_t rng_next_int(RngAhead *a, RngStream *stream, int64_t low, uint64_t span)

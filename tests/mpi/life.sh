@@ -163,6 +163,9 @@ RICCI_MPIRUN=false run -e 'on mpi(1, 1) { x = ones(3) }'
 judge "a launcher that fails" 1 "error[device]" "without a word"
 RICCI_MPIRUN=false run -e 'on mpi(1, 1) fallback cpu { print(sum(ones(3))) }'
 judge "a launcher that fails, on the cpu" 0 3 "without a word" "the block runs on cpu"
+RICCI_MPIRUN=false run -e 'fn pick() { print("asked"); return cpu }
+on mpi(1, 1) fallback (pick()) { }'
+[ "$(grep -c asked "$work/out")" = 1 ] && pass || fail "the fallback is asked for once" "$work/out"
 mkdir "$work/empty"
 with_empty_path() { env PATH="$work/empty" "$(command -v timeout)" -k 5 60 "$RICCI" "$@" </dev/null >"$work/out" 2>&1; status=$?; }
 with_empty_path -e 'on mpi(1, 1) { x = ones(3) }'
