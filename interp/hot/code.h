@@ -12,6 +12,7 @@
 #include <string.h>
 
 enum { HOT_VARIABLES = 64, HOT_DEPTH = 12, HOT_RANK = 4, HOT_PARAMETERS = 8, HOT_FIELDS = 8,
+       HOT_LEVELS = 400,     /* nodes in each other, bodies of calls included */
        HOT_RESULT = HOT_VARIABLES - 1 };       /* the cell of a function's value */
 
 /* What a variable holds, as far as is known at a place. */
@@ -176,6 +177,8 @@ typedef struct HotCode {
     struct HotCode *next;  /* of those that wait for the worker */
 } HotCode;
 
+/* HOT_LEVELS, or fewer, if what is left of the C stack is for fewer. */
+uint32_t hot_levels(const Interp *);
 /* The code as a draft, to be finished. NULL: it cannot be compiled. */
 HotCode *hot_compile(Interp *, const Exec *loop, bool scoped, const HotCount *, MachineKind);
 /* The same of a function that is called with arguments of these kinds. */

@@ -320,16 +320,26 @@ typedef struct Subject {
     const uint8_t *kinds;
 } Subject;
 
+uint32_t hot_levels(const Interp *in)
+{
+    enum { LEVEL_STACK = 2048 };             /* bytes of the C stack, at most, for one */
+    ptrdiff_t bytes = (char *)__builtin_frame_address(0) - in->ctx.stack_limit;
+    uint32_t room = bytes > 0 ? (uint32_t)(bytes / LEVEL_STACK) : 0;
+    return room < HOT_LEVELS ? room : HOT_LEVELS;
+}
+
 static HotCode *compile(Interp *in, const Subject *s, MachineKind kind)
 {
     Ctx *c = &in->ctx;
-    Emit *e = mem_try_alloc(c, sizeof *e);
+    uint32_t levels = hot_levels(in), own = s->fn ? s->fn->code->node->depth : s->x->node->depth;
+    Emit *e = levels >= own ? mem_try_alloc(c, sizeof *e) : NULL;
     HotCode *code = NULL;
     if (!e)
         return NULL;
     memset(e, 0, sizeof *e);
     e->in = in;
     e->kind = kind;
+    e->levels = levels - own;
     e->scoped = s->scoped;
     e->self.fn = s->fn;
     if (s->fn)

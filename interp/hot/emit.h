@@ -88,6 +88,7 @@ typedef struct Emit {
     uint32_t result;                 /* the variable of a function's value */
     HotPlace path[PATH_MOST];
     uint32_t depth;
+    uint32_t levels;                 /* of nodes in each other that bodies of calls may add */
     LlBlock out;                     /* where the statement being made leaves to, once it does */
     HotPath exits[EXITS_MOST];
     uint32_t exit_count, work;

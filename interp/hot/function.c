@@ -16,10 +16,14 @@ static uint32_t result_of(Emit *e, uint32_t k) { return variable_of(e, NULL, RES
  * calls itself, but for the one function that is compiled by itself. */
 static uint32_t frame_of(Emit *e, const Exec *site, const Function *fn)
 {
-    uint32_t i = 1;
-    for (uint32_t up = e->frame; up && fn != e->self.fn; up = e->frames[up].up)
-        if (e->frames[up].fn->code == fn->code)
+    uint32_t i = 1, levels = fn->code->node->depth;
+    for (uint32_t up = e->frame; up; up = e->frames[up].up) {
+        if (e->frames[up].fn->code == fn->code && fn != e->self.fn)
             return 0;
+        levels += e->frames[up].fn->code->node->depth;
+    }
+    if (levels > e->levels)
+        return 0;
     while (i <= e->frame_count && (e->frames[i].site != site || e->frames[i].up != e->frame ||
                                    e->frames[i].fn != fn))
         i++;

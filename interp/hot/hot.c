@@ -108,7 +108,7 @@ static void code_begin(Interp *in, HotSite *s, const Subject *what)
         return;
     }
     s->code = draft(in, s, what, quick ? MACHINE_QUICK : MACHINE_LLVM);
-    s->cool = s->code ? SOON : HOT_NEVER;
+    s->cool = s->code ? SOON : hot_levels(in) < HOT_LEVELS ? AGAIN : HOT_NEVER;
     if (s->code && (quick || eager(in)))
         hot_finish(s->code);
     else if (s->code)

@@ -81,6 +81,9 @@ static void *run(void *argument)
                             " }\nfor k in 0:8 { try { down(10^k) } catch e { } }");
             ends(r, text, texts[i].name, depths[d], *(size_t *)argument, " in a recursion");
             free(text);
+            text = repeated(&texts[i], depths[d], "for k in 0:3 { ", " }");
+            ends(r, text, texts[i].name, depths[d], *(size_t *)argument, " in a loop");
+            free(text);
         }
     CHECK(ricci_eval(r, "1 + 1") == 0);
     ricci_close(r);
@@ -95,12 +98,18 @@ int main(void)
 #else
     size_t stacks[] = { (size_t)256 << 10, (size_t)512 << 10, (size_t)1 << 20, (size_t)8 << 20 };
 #endif
-    for (size_t i = 0; i < sizeof stacks / sizeof stacks[0]; i++) {
+    /* loops that are machine code from their second iteration on, too */
+    for (size_t i = 0; i < 2 * sizeof stacks / sizeof stacks[0]; i++) {
+        size_t *bytes = &stacks[i / 2];
+        if (i % 2)
+            setenv("RICCI_JIT", "quick", 1);
+        else
+            unsetenv("RICCI_JIT");
         pthread_t thread;
         pthread_attr_t attributes;
         pthread_attr_init(&attributes);
-        pthread_attr_setstacksize(&attributes, stacks[i]);
-        if (pthread_create(&thread, &attributes, run, &stacks[i]) == 0)
+        pthread_attr_setstacksize(&attributes, *bytes);
+        if (pthread_create(&thread, &attributes, run, bytes) == 0)
             pthread_join(thread, NULL);
         pthread_attr_destroy(&attributes);
     }
