@@ -44,16 +44,18 @@ static int svd_call(SvdJob *j, void *s, void *u, void *vt)
 {
     Stack *a = j->a;
     int64_t less = a->m < a->n ? a->m : a->n, more = a->m + a->n - less;
+    int64_t held = bidiagonal_held(a->type, more, less);
     Ctx *ctx = &a->call->in->ctx;
     if (!j->own)
         return lapack_svd(j->blas, a->type, j->job, a->n, a->m, j->copy.data, s, vt, u, &j->work);
     if (j->job == 'N')
-        return bidiagonal_values(ctx, j->blas, a->type, more, less, j->copy.data, s, &j->work);
+        return bidiagonal_values(ctx, j->blas, a->type, more, less, held, j->copy.data, s,
+                                 &j->work);
     if (!j->turned)
-        return bidiagonal_vectors(ctx, j->blas, a->type, more, less, j->copy.data, s, vt, u,
+        return bidiagonal_vectors(ctx, j->blas, a->type, more, less, held, j->copy.data, s, vt, u,
                                   &j->work);
-    int info = bidiagonal_vectors(ctx, j->blas, a->type, more, less, j->copy.data, s, j->turned, vt,
-                                  &j->work);
+    int info = bidiagonal_vectors(ctx, j->blas, a->type, more, less, held, j->copy.data, s,
+                                  j->turned, vt, &j->work);
     if (s) {
         mat_copy(a->bytes, more, less, mat_columns(j->turned, more), (Mat){ u, less, 1 });
         mat_turn(a->bytes, less, vt);

@@ -21,38 +21,47 @@ static const BidiagonalKernels *kernels(BlasType t)
     return NULL;
 }
 
-/* Higher ones (gesdd's limit is 11/6) gain by a QR factorisation first; larger ones than that do
- * not stay in any cache. */
-enum { LEAST = 48, MOST = 2048 };
+/* Higher ones (gesdd's limit is 11/6) gain by a QR factorisation first. */
+enum { LEAST = 48 };
 
 bool bidiagonal_own(BlasType t, int64_t m, int64_t n)
 {
-    return n >= LEAST && m <= MOST && 6 * m < 11 * n && kernels(t);
+    return n >= LEAST && 6 * m < 11 * n && kernels(t);
+}
+
+int64_t bidiagonal_held(BlasType t, int64_t m, int64_t n)
+{
+    enum { CACHED = 24 << 20 };  /* bytes that the last cache keeps */
+    return (size_t)(m * n) * blas_bytes(t) > CACHED ? BIDIAGONAL_MOST : 1;
 }
 
 /* ---- steps on the pool ---- */
 typedef struct Form {
     const BidiagonalKernels *f;
     Bidiagonal *b;
+    bool rows;                   /* the passage is over */
 } Form;
 
 static void block(void *data, int64_t i, int worker)
 {
     const Form *form = data;
     (void)worker;
-    form->f->block(form->b, i);
+    (form->rows ? form->f->rows : form->f->block)(form->b, i);
 }
 
 static void lead(Team *team)
 {
-    const Form *form = team->data;
+    Form *form = team->data;
     Bidiagonal *b = form->b;
     for (b->k = 0; b->k < b->n && !*team->ctx->interrupt; b->k++) {
         form->f->column(b);
         if (b->k + 1 == b->n)
             break;
         team_share(team, (b->n - b->k - 1 + BIDIAGONAL_BLOCK - 1) / BIDIAGONAL_BLOCK);
-        form->f->row(b);
+        form->rows = form->f->row(b);
+        if (form->rows)
+            team_share(team, (b->m - b->k - 1 + BIDIAGONAL_ROWS - 1) / BIDIAGONAL_ROWS);
+        form->rows = false;
     }
 }
 
@@ -73,14 +82,15 @@ static void scale(BlasType t, int64_t count, void *x, int e)
 }
 
 /* Work space of the form. */
-static Bidiagonal form_of(BlasType t, int64_t m, int64_t n, void *a, void *s, Scratch *w)
+static Bidiagonal form_of(BlasType t, int64_t m, int64_t n, int64_t held, void *a, void *s,
+                          Scratch *w)
 {
-    size_t bytes = blas_bytes(t), um = (size_t)m, un = (size_t)n;
-    Bidiagonal b = { .m = m, .n = n, .a = a, .d = s };
+    size_t bytes = blas_bytes(t), um = (size_t)m, un = (size_t)n, terms = 2 * (size_t)held;
+    Bidiagonal b = { .m = m, .n = n, .most = held, .a = a, .d = s };
     b.e = scratch_take(w, un, bytes);
-    b.v = scratch_take(w, um, bytes);
-    b.x = scratch_take(w, um, bytes);
-    b.q = scratch_take(w, um, bytes);
+    b.left = scratch_take(w, um * (terms + 2), bytes);
+    b.right = scratch_take(w, un * terms, bytes);
+    b.products = scratch_take(w, terms, bytes);
     b.y = scratch_take(w, un, bytes);
     b.u = scratch_take(w, un, bytes);
     b.parts = scratch_take(w, um * (un / BIDIAGONAL_BLOCK + 1), bytes);
@@ -91,13 +101,8 @@ static Bidiagonal form_of(BlasType t, int64_t m, int64_t n, void *a, void *s, Sc
 static int form_make(Ctx *ctx, BlasType t, Bidiagonal *b)
 {
     enum { SHARED = 400 };       /* below this order one is as fast where the other has work */
-    size_t bytes = blas_bytes(t), um = (size_t)b->m, un = (size_t)b->n;
-    Form form = { kernels(t), b };
+    Form form = { kernels(t), b, false };
     Team team = { .ctx = ctx, .data = &form, .block = block, .lead = lead };
-    for (size_t i = 0; i < 2; i++) {
-        __builtin_memset(i ? b->v : b->x, 0, um * bytes);
-        __builtin_memset(i ? b->y : b->u, 0, un * bytes);
-    }
     int e = exponent_of(t, form.f->top(b->m * b->n, b->a));
     scale(t, b->m * b->n, b->a, -e);
     team_run(&team, b->n < SHARED);
@@ -106,10 +111,10 @@ static int form_make(Ctx *ctx, BlasType t, Bidiagonal *b)
     return e;
 }
 
-int bidiagonal_values(Ctx *ctx, const Blas *l, BlasType t, int64_t m, int64_t n, void *a, void *s,
-                      Scratch *w)
+int bidiagonal_values(Ctx *ctx, const Blas *l, BlasType t, int64_t m, int64_t n, int64_t held,
+                      void *a, void *s, Scratch *w)
 {
-    Bidiagonal b = form_of(t, m, n, a, s, w);
+    Bidiagonal b = form_of(t, m, n, held, a, s, w);
     void *work = scratch_take(w, 4 * (size_t)n, blas_bytes(t));
     if (!w->base)
         return 0;
@@ -165,13 +170,13 @@ static void turn_vectors(Ctx *ctx, Turned *v)
     blas_stop_poll();
 }
 
-int bidiagonal_vectors(Ctx *ctx, const Blas *l, BlasType t, int64_t m, int64_t n, void *a, void *s,
-                       void *u, void *vt, Scratch *w)
+int bidiagonal_vectors(Ctx *ctx, const Blas *l, BlasType t, int64_t m, int64_t n, int64_t held,
+                       void *a, void *s, void *u, void *vt, Scratch *w)
 {
     size_t bytes = blas_bytes(t), un = (size_t)n, workers = (size_t)pool_threads(ctx);
     size_t lwork = un * APPLIED + (APPLIED + 1) * APPLIED, solve = un * (3 * un + 4);
     int ni = (int)n;
-    Bidiagonal b = form_of(t, m, n, a, s, w);
+    Bidiagonal b = form_of(t, m, n, held, a, s, w);
     b.column_taus = scratch_take(w, un, bytes);
     b.row_taus = scratch_take(w, un, bytes);
     int *iwork = scratch_take(w, 8 * un, sizeof *iwork);
