@@ -4,7 +4,8 @@
 #include "builtins/linalg/linalg.h"
 #include "builtins/linalg/linalg_pencil.h"
 #include "builtins/written/written.h"
-#include "kernels/spectral/bidiagonal.h"
+#include "kernels/condensed/bidiagonal.h"
+#include "kernels/condensed/symmetric.h"
 #include "kernels/spectral/general.h"
 #include "kernels/spectral/tridiagonal.h"
 
@@ -188,17 +189,25 @@ static void require_hermitian(const Stack *a)
 
 /* LAPACK's whole driver, or ours over its parts: who is called, and what `explain` says. */
 typedef struct EighWay {
-    bool divided;
+    bool divided, formed;
     const char *own, *real, *cplx;
     LapackWeight weight;
 } EighWay;
 
 static const EighWay *eigh_way(const Stack *a, bool vectors)
 {
-    static const EighWay driver = { false, NULL, "syevd", "heevd", LAPACK_EIGH };
-    static const EighWay parts = { true, "own divide and conquer", "sytrd ormtr", "hetrd unmtr",
-                                   LAPACK_SYTRD };
-    return vectors && a->n >= EIGH_DIVIDED_LEAST ? &parts : &driver;
+    static const EighWay driver = { false, false, NULL, "syevd", "heevd", LAPACK_EIGH },
+        divided = { true, false, "own divide and conquer", "sytrd ormtr", "hetrd unmtr",
+                    LAPACK_SYTRD },
+        own = { true, false, "own tridiagonal form, own divide and conquer", "ormtr", "",
+                LAPACK_SYTRD },
+        values = { false, true, "own tridiagonal form, own divide and conquer", "", "",
+                   LAPACK_SYTRD },
+        few = { false, true, "own tridiagonal form", "sterf", "", LAPACK_SYTRD };
+    bool formed = symmetric_own(a->type, a->n);
+    if (!vectors)
+        return !formed ? &driver : a->n < VALUES_DIVIDED_LEAST ? &few : &values;
+    return a->n < EIGH_DIVIDED_LEAST ? &driver : formed ? &own : &divided;
 }
 
 static void eigh_explain(const Stack *a, const EighWay *way)
@@ -215,6 +224,9 @@ static int eigh_one(Stack *a, const Blas *blas, const EighWay *way, bool vectors
 {
     if (way->divided)
         return lapack_eigh_divided(&a->call->in->ctx, blas, a->type, a->n, block, values, work);
+    if (way->formed)
+        return lapack_eigvalsh_divided(&a->call->in->ctx, blas, a->type, a->n, block, values,
+                                       work);
     return lapack_eigh(blas, a->type, vectors, 'U', a->n, block, values, work);
 }
 

@@ -70,6 +70,8 @@ bool secular_solve(Ctx *ctx, Secular *s)
     int64_t grain = WORTH / s->ld + 1;
     pad(s);
     pool_for(ctx, s->k, grain, find, &job);
+    if (!s->q)
+        return !job.lost;
     pool_for(ctx, s->ld / SECULAR_LANES, grain / SECULAR_LANES + 1, weigh, &job);
     pool_for(ctx, s->k, grain, make, &job);
     return !job.lost;

@@ -20,7 +20,7 @@ typedef struct Secular {
     void *d, *z, *z2;           /* z2 is filled here */
     double rho;
     void *lambda;               /* the eigenvalues, ascending */
-    void *q;                    /* the eigenvectors, their components … */
+    void *q;                    /* NULL, or the eigenvectors, their components … */
     const int64_t *order;       /* … in this order: component i stands for pole order[i] */
     void *room;                 /* ld elements for each worker */
 } Secular;

@@ -121,8 +121,8 @@ static bool FN(root)(const Secular *s, int64_t j)
         found = ABS(to - tau) <= EPS * ABS(tau);
         tau = to;
     }
-    REAL *column = (REAL *)s->q + j * s->ld;
-    for (int64_t i = 0; i < s->k; i += LANES)
+    REAL *column = s->q ? (REAL *)s->q + j * s->ld : NULL;
+    for (int64_t i = 0; i < s->k && column; i += LANES)
         *(V *)(column + i) = (*(const V *)(d + i) - pole) - tau;
     ((REAL *)s->lambda)[j] = pole + tau;
     return found;

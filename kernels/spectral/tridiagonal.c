@@ -5,6 +5,8 @@
 
 #include "core/memory/pool.h"
 #include "kernels/blas/blas_stop.h"
+#include "kernels/condensed/range.h"
+#include "kernels/condensed/symmetric.h"
 #include "kernels/spectral/secular.h"
 
 #include <math.h>
@@ -23,13 +25,15 @@ typedef struct Divide {
     const Blas *l;
     BlasType type;
     /* the block at work */
-    void *d, *e, *whole;        /* its vectors, columns ld apart */
+    void *d, *e, *whole;        /* its vectors, columns ld apart … */
     int64_t order_n, ld;
+    bool vectors;               /* … or, for values alone, each part's first row of them and last */
     int64_t *order, *ends;      /* of each part the place after it */
-    void *leaf_work;
+    void *leaf_work, *leaf_vectors;
     _Atomic bool lost;
     /* the join at work */
     int64_t n, n1, k, aside;    /* k poles; what is set aside begins at list[aside] */
+    int64_t above, below;       /* rows of the vectors, of the first half and of the second */
     double rho;
     void *q, *z, *poles, *weights, *squares, *lambda;
     int64_t *sorted, *list, *grouped, *pole_of, count[KINDS];
@@ -75,21 +79,26 @@ static void divide_lay_out(Divide *v, size_t bytes)
 {
     int64_t upper = v->k - v->count[LOWER], lower = v->k - v->count[UPPER];
     v->top = v->columns;
-    v->bottom = (char *)v->top + (size_t)(v->n1 * upper) * bytes;
-    v->others = (char *)v->bottom + (size_t)((v->n - v->n1) * lower) * bytes;
+    v->bottom = (char *)v->top + (size_t)(v->above * upper) * bytes;
+    v->others = (char *)v->bottom + (size_t)(v->below * lower) * bytes;
 }
+
+/* Is it the join after which nobody asks for vectors? */
+static bool divide_last(const Divide *v) { return !v->vectors && v->n == v->order_n; }
 
 static bool divide_product(Divide *v)
 {
     int64_t upper = v->k - v->count[LOWER], lower = v->k - v->count[UPPER];
-    int64_t n1 = v->n1, n2 = v->n - n1, k = v->k;
+    int64_t n1 = v->above, n2 = v->below, k = v->k;
     size_t bytes = blas_bytes(v->type);
     DType dt = v->type == BLAS_S ? DT_F32 : DT_F64;
     Secular s = {
         v->type, k, secular_padded(k), v->poles, v->weights, v->squares, v->rho, v->lambda,
-        v->roots, v->pole_of, v->room
+        divide_last(v) ? NULL : v->roots, v->pole_of, v->room
     };
     bool found = secular_solve(v->ctx, &s);
+    if (!s.q)
+        return found;
     char *below = (char *)v->roots + (size_t)v->count[UPPER] * bytes;
     gemm(v->ctx, v->l, dt, n1, k, upper, (Mat){ v->top, 1, n1 }, (Mat){ v->roots, 1, s.ld },
          (Mat){ v->q, 1, v->ld });
@@ -116,29 +125,57 @@ static bool divide_product(Divide *v)
 #define LEAST_EXPONENT -1000
 #include "kernels/spectral/tridiagonal.tmpl.h"
 
-int tridiagonal_eigh(Ctx *ctx, const Blas *l, BlasType t, int64_t n, void *d, void *e, void *z,
-                     int64_t *order, Scratch *s)
+/* z NULL where only values are asked for. */
+static int divide(Ctx *ctx, const Blas *l, BlasType t, int64_t n, bool vectors, void *d, void *e,
+                  void *z, int64_t *order, Scratch *s)
 {
     size_t bytes = blas_bytes(t), padded = (size_t)secular_padded(n), un = (size_t)n;
-    size_t workers = (size_t)pool_threads(ctx);
-    Divide v = { .ctx = ctx, .l = l, .type = t, .ld = n };
-    void **vectors[] = { &v.z, &v.poles, &v.weights, &v.squares, &v.lambda };
+    size_t workers = (size_t)pool_threads(ctx), half = un / 2 + 1;
+    Divide v = { .ctx = ctx, .l = l, .type = t, .ld = vectors ? n : 2, .vectors = vectors };
+    void **lengths[] = { &v.z, &v.poles, &v.weights, &v.squares, &v.lambda };
     int64_t **lists[] = {
         &v.ends, &v.sorted, &v.list, &v.grouped, &v.pole_of, &v.block_order, &v.before
     };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
-        *vectors[i] = scratch_take(s, padded, bytes);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        *lengths[i] = scratch_take(s, padded, bytes);
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         *lists[i] = scratch_take(s, un, sizeof **lists);
     v.kind = scratch_take(s, un, 1);
     v.leaf_work = scratch_take(s, workers * 2 * LEAF, bytes);
+    v.leaf_vectors = scratch_take(s, vectors ? 0 : workers * LEAF * LEAF, bytes);
     v.room = scratch_take(s, workers * padded, bytes);
-    v.columns = scratch_take(s, un * un, bytes);
-    v.roots = scratch_take(s, un * padded, bytes);
+    v.columns = scratch_take(s, vectors ? un * un : 4 * un, bytes);
+    v.roots = vectors ? scratch_take(s, un * padded, bytes)
+                      : scratch_take(s, half * (size_t)secular_padded((int64_t)half), bytes);
+    if (!vectors)
+        z = scratch_take(s, 2 * un, bytes);
     if (!s->base)
         return 0;
     bool found = t == BLAS_S ? s_blocks(&v, n, d, e, z, order) : d_blocks(&v, n, d, e, z, order);
     return found ? 0 : 1;
+}
+
+int tridiagonal_eigh(Ctx *ctx, const Blas *l, BlasType t, int64_t n, void *d, void *e, void *z,
+                     int64_t *order, Scratch *s)
+{
+    return divide(ctx, l, t, n, true, d, e, z, order, s);
+}
+
+int tridiagonal_values(Ctx *ctx, const Blas *l, BlasType t, int64_t n, void *d, void *e, void *w,
+                       Scratch *s)
+{
+    int64_t *order = scratch_take(s, (size_t)n, sizeof *order);
+    size_t bytes = blas_bytes(t);
+    if (n < VALUES_DIVIDED_LEAST) {
+        int lost = s->base ? lapack_sterf(l, t, (int)n, d, e) : 0;
+        if (s->base)
+            memcpy(w, d, (size_t)n * bytes);
+        return lost;
+    }
+    int info = divide(ctx, l, t, n, false, d, e, NULL, order, s);
+    for (int64_t j = 0; j < n && s->base && !info; j++)
+        memcpy((char *)w + (size_t)j * bytes, (char *)d + (size_t)order[j] * bytes, bytes);
+    return info;
 }
 
 /* ---- Hermitian matrices ---- */
@@ -171,30 +208,17 @@ static int ask_ormtr(const Blas *l, BlasType t, int n)
     return asked(t, query) + TRIANGLES;
 }
 
-/* Multiplies count real numbers by 2^exponent, which may itself be out of range. */
-static void scale(BlasType real, int64_t count, void *x, int exponent)
+/* The exponent that brings a matrix near 1 where squares of its elements leave the range. */
+static int exponent_to_scale(BlasType t, int64_t n, bool own, const void *a)
 {
-    for (int64_t i = 0; i < count; i++)
-        mat_store(real, x, i, ldexp(mat_real(real, x, i), exponent), 0);
-}
-
-/* The exponent of the largest of count real numbers where squares of them, or of small ones beside
- * them, would leave the range; else 0. */
-static int exponent_to_scale(BlasType real, int64_t count, const void *x)
-{
+    BlasType real = is_single(t) ? BLAS_S : BLAS_D;
+    int64_t count = n * n * (blas_is_complex(t) ? 2 : 1);
     double most = 0;
-    int exponent, far = real == BLAS_S ? 40 : 400;
-    if (real == BLAS_S) {
-        float largest = 0;
-        for (int64_t i = 0; i < count; i++)
-            largest = fmaxf(largest, fabsf(((const float *)x)[i]));
-        most = (double)largest;
-    } else {
-        for (int64_t i = 0; i < count; i++)
-            most = fmax(most, fabs(((const double *)x)[i]));
-    }
-    frexp(most, &exponent);
-    return abs(exponent) > far ? exponent : 0;
+    if (own)
+        return range_exponent(real, symmetric_largest(t, n, a));
+    for (int64_t i = 0; i < count; i++)
+        most = fmax(most, fabs(mat_real(real, a, i)));
+    return range_exponent(real, most);
 }
 
 typedef struct Turned {
@@ -258,7 +282,8 @@ int lapack_eigh_divided(Ctx *ctx, const Blas *l, BlasType t, int64_t n, void *a,
     BlasType real = is_single(t) ? BLAS_S : BLAS_D;
     int64_t parts = n * n * (blas_is_complex(t) ? 2 : 1);
     size_t bytes = blas_bytes(t), un = (size_t)n, workers = (size_t)pool_threads(ctx);
-    int ni = (int)n, lwork = ask_sytrd(l, t, ni), apply = ask_ormtr(l, t, ni);
+    bool own = symmetric_own(t, n);
+    int ni = (int)n, lwork = own ? 0 : ask_sytrd(l, t, ni), apply = ask_ormtr(l, t, ni);
     void *d = scratch_take(s, un, blas_bytes(real)), *e = scratch_take(s, un, blas_bytes(real));
     int64_t *order = scratch_take(s, un, sizeof *order);
     void *tau = scratch_take(s, un, bytes), *z = scratch_take(s, un * un, bytes), *zr = z;
@@ -266,12 +291,16 @@ int lapack_eigh_divided(Ctx *ctx, const Blas *l, BlasType t, int64_t n, void *a,
         zr = scratch_take(s, un * un, blas_bytes(real));
     size_t most = workers * (size_t)apply > (size_t)lwork ? workers * (size_t)apply : (size_t)lwork;
     void *work = scratch_take(s, most, bytes);
+    if (!s->base && own)
+        symmetric_form(ctx, t, n, symmetric_held(t, n), a, d, e, tau, s);
     if (!s->base)
         return tridiagonal_eigh(ctx, l, real, n, d, e, zr, order, s);
-    int exponent = exponent_to_scale(real, parts, a);
-    if (exponent)
-        scale(real, parts, a, -exponent);
-    int info = lapack_sytrd(l, t, 'U', ni, a, ni, d, e, tau, work, lwork);
+    int exponent = exponent_to_scale(t, n, own, a), info = 0;
+    range_scale(real, parts, a, -exponent);
+    if (own)
+        symmetric_form(ctx, t, n, symmetric_held(t, n), a, d, e, tau, s);
+    else
+        info = lapack_sytrd(l, t, 'U', ni, a, ni, d, e, tau, work, lwork);
     info = info ? info : tridiagonal_eigh(ctx, l, real, n, d, e, zr, order, s);
     if (info)
         return info;
@@ -279,7 +308,21 @@ int lapack_eigh_divided(Ctx *ctx, const Blas *l, BlasType t, int64_t n, void *a,
         widen(t, n * n, zr, z);
     turn_vectors(ctx, &(Turned){ l, t, ni, apply, a, tau, z, work, 0 });
     put_in_order(t, n, order, d, z, w, a);
-    if (exponent)
-        scale(real, n, w, exponent);
+    range_scale(real, n, w, exponent);
     return 0;
+}
+
+int lapack_eigvalsh_divided(Ctx *ctx, const Blas *l, BlasType t, int64_t n, void *a, void *w,
+                            Scratch *s)
+{
+    size_t bytes = blas_bytes(t), un = (size_t)n;
+    void *d = scratch_take(s, un, bytes), *e = scratch_take(s, un, bytes);
+    int exponent = s->base ? exponent_to_scale(t, n, true, a) : 0;
+    if (s->base)
+        range_scale(t, n * n, a, -exponent);
+    symmetric_form(ctx, t, n, symmetric_held(t, n), a, d, e, NULL, s);
+    int info = tridiagonal_values(ctx, l, t, n, d, e, w, s);
+    if (s->base)
+        range_scale(t, n, w, exponent);
+    return info;
 }

@@ -12,10 +12,18 @@
 int tridiagonal_eigh(Ctx *, const Blas *, BlasType, int64_t n, void *d, void *e, void *z,
                      int64_t *order, Scratch *);
 
+/* The same for values alone, in w: of the vectors two rows are enough, and none in the last step.
+ * Below VALUES_DIVIDED_LEAST by the QR iteration without vectors, which is faster there. */
+enum { VALUES_DIVIDED_LEAST = 150 };
+int tridiagonal_values(Ctx *, const Blas *, BlasType, int64_t n, void *d, void *e, void *w,
+                       Scratch *);
+
 /* lapack_eigh with vectors (the lower half of A by rows, so the upper by columns), in which only
- * the reduction to tridiagonal form and the leaves of the tree are LAPACK's. For orders from
- * EIGH_DIVIDED_LEAST on; the caller has seen no infinities. */
+ * the leaves of the tree, and of complex matrices the tridiagonal form, are LAPACK's. For orders
+ * from EIGH_DIVIDED_LEAST on; the caller has seen no infinities. */
 enum { EIGH_DIVIDED_LEAST = 48 };
 int lapack_eigh_divided(Ctx *, const Blas *, BlasType, int64_t n, void *a, void *w, Scratch *);
+/* Values alone, where symmetric_own. */
+int lapack_eigvalsh_divided(Ctx *, const Blas *, BlasType, int64_t n, void *a, void *w, Scratch *);
 
 #endif

@@ -26,8 +26,9 @@ static void FN(merge_orders)(const REAL *d, int64_t n1, const int64_t *first, in
 static REAL FN(coupling)(const Divide *v, const REAL *q, bool negative)
 {
     REAL *z = v->z, largest = 0;
+    int64_t last = v->vectors ? v->n1 - 1 : 1, first = v->vectors ? v->n1 : 0;
     for (int64_t i = 0; i < v->n; i++) {
-        REAL x = (i < v->n1 ? q[v->n1 - 1 + i * v->ld] : q[v->n1 + i * v->ld]) * (REAL)M_SQRT1_2;
+        REAL x = q[(i < v->n1 ? last : first) + i * v->ld] * (REAL)M_SQRT1_2;
         z[i] = negative && i >= v->n1 ? -x : x;
         largest = ABS(x) > largest ? ABS(x) : largest;
     }
@@ -70,7 +71,7 @@ static void FN(deflate)(Divide *v, REAL *d, REAL *q, REAL rho, REAL tolerance)
                 z[j] = length, z[last] = 0;
                 if (v->kind[j] != v->kind[last])
                     v->kind[j] = BOTH;
-                FN(turn)(v->n, q + last * v->ld, q + j * v->ld, c, s);
+                FN(turn)(v->above + v->below, q + last * v->ld, q + j * v->ld, c, s);
                 REAL low = d[last] * c * c + d[j] * s * s;
                 d[j] = d[last] * s * s + d[j] * c * c, d[last] = low;
                 FN(set_aside)(v, last, d);
@@ -88,11 +89,11 @@ static void FN(take_columns)(void *arg, int64_t from, int64_t to, int worker)
 {
     (void)worker;
     const Divide *v = arg;
-    int64_t n1 = v->n1, n2 = v->n - n1, upper = v->count[UPPER], lower = v->k - v->count[LOWER];
+    int64_t n1 = v->above, n2 = v->below, upper = v->count[UPPER], lower = v->k - v->count[LOWER];
     for (int64_t i = from; i < to; i++) {
         const REAL *x = (const REAL *)v->q + v->grouped[i] * v->ld;
         if (i >= v->k)
-            memcpy((REAL *)v->others + (i - v->k) * v->n, x, (size_t)v->n * sizeof(REAL));
+            memcpy((REAL *)v->others + (i - v->k) * (n1 + n2), x, (size_t)(n1 + n2) * sizeof(REAL));
         else if (i < lower)
             memcpy((REAL *)v->top + i * n1, x, (size_t)n1 * sizeof(REAL));
         if (i < v->k && i >= upper)
@@ -104,9 +105,10 @@ static void FN(give_columns)(void *arg, int64_t from, int64_t to, int worker)
 {
     (void)worker;
     const Divide *v = arg;
+    int64_t rows = v->above + v->below;
     for (int64_t i = from; i < to; i++)
-        memcpy((REAL *)v->q + (v->k + i) * v->ld, (REAL *)v->others + i * v->n,
-               (size_t)v->n * sizeof(REAL));
+        memcpy((REAL *)v->q + (v->k + i) * v->ld, (REAL *)v->others + i * rows,
+               (size_t)rows * sizeof(REAL));
 }
 
 /* The eigenpairs of two halves, of orders n1 and v->n - n1, become those of the whole. */
@@ -115,9 +117,12 @@ static bool FN(join)(Divide *v, REAL *d, REAL *q, int64_t *order, REAL coupled)
     int64_t n = v->n, n1 = v->n1, n2 = n - n1;
     FN(merge_orders)(d, n1, order, n2, order + n1, v->sorted);
     REAL rho = 2 * ABS(coupled), most = FN(coupling)(v, q, coupled < 0), largest = most;
+    v->above = v->vectors ? n1 : 1, v->below = v->vectors ? n2 : 1;
     for (int64_t i = 0; i < n; i++) {
         largest = ABS(d[i]) > largest ? ABS(d[i]) : largest;
         v->kind[i] = i < n1 ? UPPER : LOWER;
+        if (!v->vectors)                 /* rows of the whole: the other half's is 0 */
+            q[2 * i + (i < n1)] = 0;
     }
     REAL tolerance = 8 * EPS * largest;
     if (rho * most <= tolerance) {
@@ -131,9 +136,10 @@ static bool FN(join)(Divide *v, REAL *d, REAL *q, int64_t *order, REAL coupled)
     for (int64_t i = v->k; i < n; i++)
         values[i] = d[v->grouped[i]];
     divide_lay_out(v, sizeof(REAL));
-    pool_for(v->ctx, n, WORTH / n + 1, FN(take_columns), v);
+    int64_t rows = v->above + v->below;
+    pool_for(v->ctx, n, WORTH / rows + 1, FN(take_columns), v);
     bool found = divide_product(v);
-    pool_for(v->ctx, n - v->k, WORTH / n + 1, FN(give_columns), v);
+    pool_for(v->ctx, n - v->k, WORTH / rows + 1, FN(give_columns), v);
     memcpy(d, values, (size_t)n * sizeof(REAL));
     for (int64_t i = 0, low = 0, high = n - 1; i < n; i++)
         order[i] = high < v->k || (low < v->k && d[low] <= d[high]) ? low++ : high--;
@@ -141,16 +147,26 @@ static bool FN(join)(Divide *v, REAL *d, REAL *q, int64_t *order, REAL coupled)
 }
 
 /* ---- one block, from its leaves up ---- */
+/* The vectors of the part that begins at row `at`. */
+static REAL *FN(part)(const Divide *v, int64_t at)
+{
+    return (REAL *)v->whole + at * (v->vectors ? v->ld + 1 : v->ld);
+}
+
 static void FN(leaves)(void *arg, int64_t from, int64_t to, int worker)
 {
     Divide *v = arg;
     for (int64_t p = from; p < to; p++) {
         int64_t at = p ? v->ends[p - 1] : 0, n = v->ends[p] - at;
-        REAL *d = (REAL *)v->d + at, *z = (REAL *)v->whole + at * (v->ld + 1);
-        int info = lapack_steqr(v->l, v->type, 'I', (int)n, d, (REAL *)v->e + at, z, (int)v->ld,
+        REAL *d = (REAL *)v->d + at, *part = FN(part)(v, at);
+        REAL *z = v->vectors ? part : (REAL *)v->leaf_vectors + worker * LEAF * LEAF;
+        int ld = v->vectors ? (int)v->ld : LEAF;
+        int info = lapack_steqr(v->l, v->type, 'I', (int)n, d, (REAL *)v->e + at, z, ld,
                                 (REAL *)v->leaf_work + worker * 2 * LEAF);
         if (info)
             v->lost = true;
+        for (int64_t i = 0; i < n && !v->vectors; i++)
+            part[2 * i] = z[i * LEAF], part[2 * i + 1] = z[i * LEAF + n - 1];
     }
 }
 
@@ -175,8 +191,7 @@ static bool FN(conquer)(Divide *v)
             int64_t at = p ? v->ends[p - 1] : 0, middle = v->ends[2 * p], to = v->ends[2 * p + 1];
             blas_stop_poll();
             v->n = to - at, v->n1 = middle - at;
-            found = FN(join)(v, d + at, (REAL *)v->whole + at * (v->ld + 1), v->order + at,
-                             e[middle - 1]);
+            found = FN(join)(v, d + at, FN(part)(v, at), v->order + at, e[middle - 1]);
             v->ends[p] = to;
         }
     return found;
@@ -211,12 +226,12 @@ static bool FN(blocks)(Divide *v, int64_t n, REAL *d, REAL *e, REAL *z, int64_t 
 {
     bool found = true;
     int64_t done = 0;
-    memset(z, 0, (size_t)(n * n) * sizeof(REAL));
+    memset(z, 0, (size_t)(n * (v->vectors ? n : 2)) * sizeof(REAL));
     while (done < n && found) {
         int64_t to = done + 1;
         while (to < n && ABS(e[to - 1]) > EPS * SQRT(ABS(d[to - 1])) * SQRT(ABS(d[to])))
             to++;
-        v->d = d + done, v->e = e + done, v->whole = z + done * (n + 1);
+        v->d = d + done, v->e = e + done, v->whole = z + done * (v->vectors ? n + 1 : 2);
         v->order = v->block_order, v->order_n = to - done;
         found = FN(block)(v);
         memcpy(v->before, order, (size_t)done * sizeof *order);

@@ -5,7 +5,7 @@
  * Stability of Numerical Algorithms, lemma 19.3), m + n of them are made, and singular values move
  * by no more than the matrix does. */
 #include "kernels/blas/blas_stop.h"
-#include "kernels/spectral/bidiagonal.h"
+#include "kernels/condensed/bidiagonal.h"
 #include "tests/unit/check.h"
 
 #include "core/base/mem.h"

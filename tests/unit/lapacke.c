@@ -167,8 +167,10 @@ static void orthogonal_rows(void)
     fresh(false);
     THEN(sytrd, 'U', N, s->a, N, s->u, s->v, s->tau, s->work, ROOM);
     BOTH(ormtr, 'L', 'U', 'N', N, NRHS, s->a, N, s->tau, s->b, N, s->work, ROOM);
-    if (!blas_is_complex(t))
+    if (!blas_is_complex(t)) {
         BOTH(steqr, 'I', N, s->u, s->v, s->a, N, s->work);
+        BOTH(sterf, N, s->u, s->v);
+    }
     if (!blas_is_complex(t))
         BOTH(bdsqr, 'U', N, 0, 0, 0, s->u, s->v, s->a, 1, s->a, 1, s->a, 1, s->work);
     fresh(false);

@@ -1,12 +1,11 @@
 /* Bidiagonal forms (bidiagonal.h): who makes which step. */
-#include "kernels/spectral/bidiagonal.h"
+#include "kernels/condensed/bidiagonal.h"
 
 #include "core/memory/pool.h"
 #include "kernels/blas/blas_stop.h"
+#include "kernels/condensed/range.h"
 #include "kernels/dense/team.h"
 #include "kernels/tensor/cpu.h"
-
-#include <math.h>
 
 static const BidiagonalKernels *kernels(BlasType t)
 {
@@ -66,21 +65,6 @@ static void lead(Team *team)
 }
 
 /* ---- the values ---- */
-/* The exponent by which elements are brought near 1 where squares of theirs, or sums of these,
- * would leave the range; else 0. */
-static int exponent_of(BlasType t, double top)
-{
-    int e = 0, most = t == BLAS_S ? 20 : 300;
-    frexp(top, &e);
-    return top > 0 && (e > most || e < -most) ? e : 0;
-}
-
-static void scale(BlasType t, int64_t count, void *x, int e)
-{
-    for (int64_t i = 0; i < count && e; i++)
-        mat_store(t, x, i, ldexp(mat_real(t, x, i), e), 0);
-}
-
 /* Work space of the form. */
 static Bidiagonal form_of(BlasType t, int64_t m, int64_t n, int64_t held, void *a, void *s,
                           Scratch *w)
@@ -103,8 +87,8 @@ static int form_make(Ctx *ctx, BlasType t, Bidiagonal *b)
     enum { SHARED = 400 };       /* below this order one is as fast where the other has work */
     Form form = { kernels(t), b, false };
     Team team = { .ctx = ctx, .data = &form, .block = block, .lead = lead };
-    int e = exponent_of(t, form.f->top(b->m * b->n, b->a));
-    scale(t, b->m * b->n, b->a, -e);
+    int e = range_exponent(t, form.f->top(b->m * b->n, b->a));
+    range_scale(t, b->m * b->n, b->a, -e);
     team_run(&team, b->n < SHARED);
     blas_stop_by(ctx);
     blas_stop_poll();
@@ -120,7 +104,7 @@ int bidiagonal_values(Ctx *ctx, const Blas *l, BlasType t, int64_t m, int64_t n,
         return 0;
     int e = form_make(ctx, t, &b), ni = (int)n;
     int info = lapack_bdsqr(l, t, 'U', ni, 0, 0, 0, s, b.e, a, 1, a, 1, a, 1, work);
-    scale(t, n, s, e);
+    range_scale(t, n, s, e);
     return info;
 }
 
@@ -189,6 +173,6 @@ int bidiagonal_vectors(Ctx *ctx, const Blas *l, BlasType t, int64_t m, int64_t n
     if (info)
         return info;
     turn_vectors(ctx, &(Turned){ l, t, &b, u, vt, work, (int)lwork, 0 });
-    scale(t, n, s, e);
+    range_scale(t, n, s, e);
     return 0;
 }

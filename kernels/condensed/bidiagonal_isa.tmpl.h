@@ -1,7 +1,7 @@
 /* Kernels of bidiagonal.h in both precisions for one instruction set, BIDIAGONAL_TABLE. */
-#include "kernels/spectral/bidiagonal.h"
+#include "kernels/condensed/bidiagonal.h"
 
-#define EACH_REAL "kernels/spectral/bidiagonal.tmpl.h"
+#define EACH_REAL "kernels/condensed/bidiagonal.tmpl.h"
 #include "kernels/gemm/each_real.h"
 
 #define BIDIAGONAL_KERNELS(t) { top_##t, column_##t, block_##t, row_##t, rows_##t }

@@ -9,8 +9,8 @@
  * product with the row that becomes it is, column by column. Blocks of columns are shared by the
  * pool. Of a matrix beyond the caches steps are held back, as gebrd holds those of a panel, and
  * applied in one of several passages, so that the others only read. */
-#ifndef RICCI_KERNELS_SPECTRAL_BIDIAGONAL_H
-#define RICCI_KERNELS_SPECTRAL_BIDIAGONAL_H
+#ifndef RICCI_KERNELS_CONDENSED_BIDIAGONAL_H
+#define RICCI_KERNELS_CONDENSED_BIDIAGONAL_H
 
 #include "kernels/lapack/lapack.h"
 

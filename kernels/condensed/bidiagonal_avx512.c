@@ -1,3 +1,3 @@
 /* Bidiagonal forms with AVX-512. */
 #define BIDIAGONAL_TABLE bidiagonal_avx512
-#include "kernels/spectral/bidiagonal_isa.tmpl.h"
+#include "kernels/condensed/bidiagonal_isa.tmpl.h"

@@ -1,13 +1,6 @@
 /* Steps of a bidiagonal form in one real type (bidiagonal.h): T in vectors V of LANES. */
 #include "kernels/dense/reflector.tmpl.h"
-
-static T FN(sum)(V s)
-{
-    T sum = 0;
-    for (int l = 0; l < LANES; l++)
-        sum += s[l];
-    return sum;
-}
+#include "kernels/condensed/less.tmpl.h"
 
 static double FN(top)(int64_t count, const void *data)
 {
@@ -22,25 +15,6 @@ static T FN(whole_reflector)(int64_t m, T *x, T *beta)
     *beta = x[0];
     x[0] = 1;
     return tau;
-}
-
-/* a -= left r', m rows of one column. */
-static void FN(less)(int64_t m, int64_t terms, const T *left, int64_t ld, const T *r, const T *a,
-                     T *to)
-{
-    int64_t i = 0;
-    for (; i + LANES <= m; i += LANES) {
-        V z = FN(load)(a + i);
-        for (int64_t p = 0; p < terms; p++)
-            z = FMA(FN(load)(left + p * ld + i), FN(all)(-r[p]), z);
-        FN(store)(to + i, z);
-    }
-    for (; i < m; i++) {
-        T z = a[i];
-        for (int64_t p = 0; p < terms; p++)
-            z = FMA_ONE(left[p * ld + i], -r[p], z);
-        to[i] = z;
-    }
 }
 
 static void FN(column)(Bidiagonal *b)
