@@ -1,9 +1,9 @@
 /* Tridiagonal forms of real symmetric matrices, the upper half by columns.
  *
- * LAPACK's sytrd asks BLAS for a product of the symmetric matrix with each column's reflector, which
- * it makes in one thread or for which it wakes several, and for an update of all of it after each
- * panel. Here a passage over the columns, four at a time, makes the product, each element read once
- * for both of its places, and applies the steps held back where there are enough of them. Blocks of
+ * LAPACK's sytrd asks BLAS for a product of the matrix with each column's reflector, which it makes
+ * in one thread or for which it wakes several, and for an update of all of it after each panel.
+ * Here a passage over the columns, four at a time, makes the product, each element read once for
+ * both of its places, and applies the steps held back where there are enough of them. Blocks of
  * columns are shared by the pool, in rounds of microseconds (team.h). */
 #ifndef RICCI_KERNELS_CONDENSED_SYMMETRIC_H
 #define RICCI_KERNELS_CONDENSED_SYMMETRIC_H

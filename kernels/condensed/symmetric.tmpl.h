@@ -1,5 +1,5 @@
-/* Steps of a tridiagonal form in one real type (symmetric.h): T in vectors V of LANES, a multiple of
- * 4, so that the diagonal of four columns lies in one vector of rows. */
+/* Steps of a tridiagonal form in one real type (symmetric.h): T in vectors V of LANES, a multiple
+ * of 4, so that the diagonal of four columns lies in one vector of rows. */
 #include "kernels/dense/reflector.tmpl.h"
 #include "kernels/condensed/less.tmpl.h"
 
@@ -35,7 +35,7 @@ static bool FN(column)(Symmetric *s)
     if (s->held < s->most)
         FN(dots)(k, terms, v, left, s->n, s->products);
     for (int64_t p = 0; p < terms && s->held < s->most; p += 2) {
-        T *both = (T *)s->products + p, first = both[0];     /* right has them the other way round */
+        T *both = (T *)s->products + p, first = both[0];     /* right has v and w the other way */
         both[0] = both[1], both[1] = first;
     }
     return tau != 0;

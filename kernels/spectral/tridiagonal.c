@@ -27,7 +27,7 @@ typedef struct Divide {
     /* the block at work */
     void *d, *e, *whole;        /* its vectors, columns ld apart … */
     int64_t order_n, ld;
-    bool vectors;               /* … or, for values alone, each part's first row of them and last */
+    bool vectors;               /* … or, for values alone, each part's first row and last */
     int64_t *order, *ends;      /* of each part the place after it */
     void *leaf_work, *leaf_vectors;
     _Atomic bool lost;
