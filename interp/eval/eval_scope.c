@@ -554,15 +554,15 @@ static Value eval_literal(Interp *in, const Exec *x)
 
 static Value eval_constant(Interp *, const Exec *);
 
-bool scoped_single(Interp *in, const Exec *x, double *out)
+bool scoped_number(Interp *in, const Exec *x, double *out)
 {
     const Literal *l = x->eval == eval_literal ? x->data : x->eval == eval_constant ? x->c->data
                                                                                     : NULL;
     Arith a;
     _Alignas(16) char carrier[16] = { 0 };
     const Scope *s = in->scope;
-    if (!l || l->imaginary || s->format != DT_F32 ||
-        arith_open(&in->ctx, &a, DT_F32, literal_mode(s), s->saturate, s->flush) != ARITH_OK)
+    if (!l || l->imaginary || (s->format != DT_F32 && s->format != DT_F64) ||
+        arith_open(&in->ctx, &a, s->format, literal_mode(s), s->saturate, s->flush) != ARITH_OK)
         return false;
     bool pi = l->ref && l->value > 3 && l->value < 4;
     if ((pi ? number_constant(&a, NUMBER_PI, carrier)

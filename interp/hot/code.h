@@ -172,6 +172,7 @@ typedef struct HotCode {
     const Function *fn;    /* borrowed, perhaps gone: who captures something has code of its own */
     uint8_t kinds[HOT_PARAMETERS], result;   /* of a function: HotKinds */
     bool vectors;          /* there are loops that vectors may run */
+    DType format;          /* of the scope; DT_NONE: there is none */
     _Atomic int stage;     /* HotStage */
     struct HotWorker *worker;    /* who makes it, or made it; NULL: it was made at once */
     struct HotCode *next;  /* of those that wait for the worker */

@@ -63,7 +63,8 @@ typedef struct Emit {
     MachineDraft d;
     MachineKind kind;
     bool dry, failed, vectors;
-    bool scoped;                     /* inside `precision f32` */
+    bool scoped;                     /* inside a precision scope, */
+    HotKind own;                     /* whose results are f32 or f64: HK_SINGLE or HK_FLOAT */
     Value vector;                    /* that the outermost loop goes over, or V_UNDEF */
     LlType flag, word, real, pair, small, single;    /* i1 i64 double {i64, i1} i32 float */
     LlValue function, record, exit_id, rare;

@@ -90,9 +90,9 @@ static Val name_emit(Emit *e, const Exec *x)
     if (x->node->kind != ND_NAME)
         return unknown(e);
     const GlobalRef *ref = x->node->scope == SCOPE_GLOBAL ? x->data : NULL;
-    double single;
-    if (ref && e->scoped && scoped_single(e->in, x, &single) && names_nothing(e, ref))
-        return (Val){ HK_SINGLE, real(e, single) };
+    double number;
+    if (ref && e->scoped && scoped_number(e->in, x, &number) && names_nothing(e, ref))
+        return (Val){ e->own, real(e, number) };
     if (ref && !e->scoped && ref->predefined.tag == V_FLOAT && names_builtin(e, ref))
         return (Val){ .kind = HK_FLOAT, .v = real(e, ref->predefined.f),
                       .weak = (x->flags & XF_WEAK_NAME) != 0,
@@ -373,10 +373,12 @@ static Val row_of_floats(Emit *e, const Op *op, Val a, Val b, bool two)
         return binary_emit(e, operator, a, b);
     if (e->scoped && !whole)
         decide(e, false, &a, &b);
-    bool single = e->scoped ? !whole || ew_compute_dtype(op->ew, DT_I64) == DT_F64
+    bool real = !whole || ew_compute_dtype(op->ew, DT_I64) == DT_F64;
+    bool single = e->scoped ? e->own == HK_SINGLE && real
                 : two ? gives_single(e, &a, &b) : has_single(a);
     EwFn kernel = ew_scalar_kernel(op, single ? DT_F32 : DT_F64, two ? 2 : 1);
-    bool floats = single || a.kind == HK_FLOAT || (two && b.kind == HK_FLOAT);
+    bool floats = single || a.kind == HK_FLOAT || (two && b.kind == HK_FLOAT) ||
+                  (e->scoped && real);
     if (!kernel || (!floats && ew_compute_dtype(op->ew, DT_I64) != DT_F64))
         return unknown(e);
     LlValue x = row_operand(e, single, a), y = two ? row_operand(e, single, b) : NULL, r;
@@ -389,8 +391,10 @@ static Val row_of_floats(Emit *e, const Op *op, Val a, Val b, bool two)
         r = call_pointer(e, routine, e->real, &e->real, &x, 1);
     else
         r = kernel_call(e, kernel, single, x, y);
-    if (single && op->ew == EW_SQRT)
-        r = e->scoped ? scoped_root(e, x, r) : rounded(e, r);
+    if (e->scoped && op->ew == EW_SQRT)
+        r = scoped_root(e, x, r);
+    else if (single && op->ew == EW_SQRT)
+        r = rounded(e, r);
     else if (e->scoped)
         scoped_result(e, op, r);
     guard(e, compare_floats(e, LL_UNO, r, r));
@@ -634,7 +638,7 @@ static Val unary_emit(Emit *e, const Exec *x)
     if (op == TK_NEG && is_number(v)) {
         v = taken_for_float(e, v);
         if (e->scoped)
-            v = (Val){ HK_SINGLE, scoped_operand(e, v) };
+            v = (Val){ e->own, scoped_operand(e, v) };
         return negative(x, (Val){ v.kind, minus(e, v.v) }, v);
     }
     if (op == TK_SQRT && (v.kind == HK_FLOAT || v.kind == HK_SINGLE)) {
@@ -642,7 +646,7 @@ static Val unary_emit(Emit *e, const Exec *x)
         LlValue f = e->scoped ? scoped_operand(e, v) : v.v;
         LlValue r = unary_intrinsic(e, "llvm.sqrt", f);
         if (e->scoped)
-            return (Val){ HK_SINGLE, scoped_root(e, f, r) };
+            return (Val){ e->own, scoped_root(e, f, r) };
         return (Val){ v.kind, v.kind == HK_SINGLE ? rounded(e, r) : r };
     }
     return unknown(e);
@@ -773,9 +777,9 @@ static Val expression_of(Emit *e, const Exec *x)
     if (++e->work > WORK_MOST || (x->flags & XF_WRITES) || x->eval == eval_catch_flow ||
         x->eval == eval_raise)
         return unknown(e);
-    double single;
-    if (e->scoped && x->node->kind != ND_NAME && scoped_single(e->in, x, &single))
-        return (Val){ HK_SINGLE, real(e, single) };
+    double number;
+    if (e->scoped && x->node->kind != ND_NAME && scoped_number(e->in, x, &number))
+        return (Val){ e->own, real(e, number) };
     if (x->operand == OPD_I)
         return (Val){ .kind = HK_INT, .v = word(e, x->k.i), .weak = (x->flags & XF_WEAK) != 0,
                       .single = (double)(float)x->k.i };

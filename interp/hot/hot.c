@@ -31,11 +31,10 @@ enum {
 #define LONG 40e-3
 #define LONG_OPEN 15e-3
 
-/* A scope in which scalars are f32, with nothing else said. */
-static bool scope_native(const Scope *s)
-{
-    return s->format == DT_F32 && scope_ordinary(s) && s->shadow == DT_NONE;
-}
+/* A scope in which scalars are f32 or f64, with nothing else said. */
+static bool scope_native(const Scope *s) { return scope_ordinary(s) && s->shadow == DT_NONE; }
+
+static DType format_now(const Interp *in) { return in->scope ? in->scope->format : DT_NONE; }
 
 /* Nobody listens, nothing waits, scalars are what they are: outside of scopes, or inside of one. */
 static bool plain(const Interp *in, bool scoped)
@@ -80,8 +79,11 @@ static HotCode *draft(Interp *in, HotSite *s, const Subject *what, MachineKind k
 {
     HotCode **place = arena_alloc(&s->chunk->arena, sizeof *place);
     chunk_own(s->chunk, hot_free, place);    /* may raise, as long as there is nothing to lose */
+    size_t peak = in->ctx.mem.peak;
     *place = what->fn ? hot_compile_function(in, what->fn, what->kinds, kind)
                       : hot_compile(in, what->x, s->scoped, what->count, kind);
+    /* what making it took for a moment is none of the program's, whose peak is told */
+    in->ctx.mem.peak = peak > in->ctx.mem.live ? peak : in->ctx.mem.live;
     return *place;
 }
 
@@ -137,9 +139,21 @@ static void improve(Interp *in, HotSite *s, const Subject *what)
     s->settled |= never;
 }
 
+/* Another one, for what comes next, unless there were many. */
+static void miss(HotSite *s)
+{
+    s->cool = ++s->misses > MISSES ? HOT_NEVER : FIRST;
+    s->code = s->better = NULL;
+    s->settled = false;
+}
+
 /* Is there code? If not it is begun, or being made, or there will be none. */
 static bool has_code(Interp *in, HotSite *s, const Subject *what)
 {
+    if (s->code && s->code->format != format_now(in)) {
+        miss(s);
+        return false;
+    }
     if (!s->code) {
         s->cool = AGAIN;
         if (!what->fn && !eager(in) && turn_of_others(s))
@@ -171,14 +185,6 @@ static void judge(HotSite *s, HotCode *code, double seconds, HotEnd end)
     if (code->entries >= TRIES && !code->judged && code->short_ones > TRIES / 2)
         s->cool = HOT_NEVER;
     code->judged |= code->entries >= TRIES;
-}
-
-/* Another one, for what comes next, unless there were many. */
-static void miss(HotSite *s)
-{
-    s->cool = ++s->misses > MISSES ? HOT_NEVER : FIRST;
-    s->code = s->better = NULL;
-    s->settled = false;
 }
 
 /* Quick code leaves when its better is there, and now and then until that is begun. */

@@ -1,7 +1,7 @@
-/* Arithmetic inside `precision f32`: operands are rounded to f32, so is each result, and those
- * that are not exact are counted, as flags() and `compare` tell. What else is counted (overflows,
- * what is too small, nans) happens seldom: there it leaves. A statement that is left counts
- * nothing, as the evaluator begins it anew. */
+/* Arithmetic inside `precision f32` and `precision f64`: operands are rounded to the format, so is
+ * each result, and those that are not exact are counted, as flags() and `compare` tell. What else
+ * is counted (overflows, what is too small, nans) happens seldom: there it leaves. A statement that
+ * is left counts nothing, as the evaluator begins it anew. */
 #include "interp/hot/emit.h"
 
 #include "interp/op/optable.h"
@@ -36,13 +36,15 @@ static LlValue size_of(Emit *e, LlValue f)
     return op2(e, LL_AND, cast(e, LL_BITCAST, f, e->word), word(e, INT64_MAX));
 }
 
-/* Leaves where f is no ordinary number of f32; but the exact result may be 0 or, if so,
+/* Leaves where f is no ordinary number of the format; but the exact result may be 0 or, if so,
  * infinite. */
 static void special_leaves(Emit *e, LlValue f, LlValue exact, bool infinite)
 {
     if (e->dry)
         return;
-    const int64_t least = bits_of((double)FLT_MIN) + 1, most = bits_of((double)FLT_MAX);
+    const bool single = e->own == HK_SINGLE;
+    const int64_t least = bits_of(single ? (double)FLT_MIN : DBL_MIN) + 1,
+                  most = bits_of(single ? (double)FLT_MAX : DBL_MAX);
     LlBlock on = block_new(e, "on"), special = block_new(e, "special");
     LlValue far = op2(e, LL_SUB, size_of(e, f), word(e, least));
     LlValue br = e->d.ll->BuildCondBr(e->d.builder, compare_ints(e, LL_UGE, far,
@@ -57,11 +59,35 @@ static void special_leaves(Emit *e, LlValue f, LlValue exact, bool infinite)
     block_enter(e, on);
 }
 
+/* Leaves where the f64 result f, or `other` (NULL: nothing), is so large or small that what the
+ * operation left over might be none; but f may be 0 where p or q is. */
+static void far_leaves(Emit *e, LlValue f, LlValue other, LlValue p, LlValue q)
+{
+    if (e->dry)
+        return;
+    const int64_t least = bits_of(0x1p-900), most = bits_of(0x1p990);
+    LlBlock on = block_new(e, "on"), special = block_new(e, "special");
+    LlValue far = NULL, sizes[] = { size_of(e, f), other ? size_of(e, other) : NULL };
+    for (int i = 0; i < 2 && sizes[i]; i++) {
+        LlValue outside = compare_ints(e, LL_UGE, op2(e, LL_SUB, sizes[i], word(e, least)),
+                                       word(e, most - least));
+        far = far ? op2(e, LL_OR, far, outside) : outside;
+    }
+    LlValue br = e->d.ll->BuildCondBr(e->d.builder, far, special, on);
+    e->d.ll->SetMetadata(br, e->rare_kind, e->rare);
+    block_enter(e, special);
+    LlValue zero = op2(e, LL_OR, compare_ints(e, LL_EQ, size_of(e, p), word(e, 0)),
+                       compare_ints(e, LL_EQ, size_of(e, q), word(e, 0)));
+    branch(e, op2(e, LL_AND, zero, compare_ints(e, LL_EQ, sizes[0], word(e, 0))), on,
+           out_of_statement(e));
+    block_enter(e, on);
+}
+
 /* ---- operands ---- */
-/* Ints stay ints until they meet a float: those that f32 has are converted. */
+/* Ints stay ints until they meet a float: those that the format has are converted. */
 static LlValue whole_operand(Emit *e, Val v)
 {
-    const int64_t most = (int64_t)1 << FLT_MANT_DIG;
+    const int64_t most = (int64_t)1 << (e->own == HK_SINGLE ? FLT_MANT_DIG : DBL_MANT_DIG);
     LlValue bits = v.kind == HK_INT ? v.v : v.bits, far = NULL;
     if (!e->dry)
         far = compare_ints(e, LL_UGT, op2(e, LL_ADD, bits, word(e, most)), word(e, 2 * most));
@@ -73,9 +99,9 @@ static LlValue whole_operand(Emit *e, Val v)
 
 LlValue scoped_operand(Emit *e, Val v)
 {
-    if (v.kind == HK_SINGLE)
+    if (v.kind == HK_SINGLE || v.kind == e->own)
         return v.v;
-    if (v.kind == HK_INT || v.kind == HK_EITHER)
+    if (v.kind == HK_INT || v.kind == HK_EITHER || e->own == HK_FLOAT)
         return whole_operand(e, v);
     ints_exact(e, v);
     LlValue f = rounded(e, v.v);
@@ -104,20 +130,69 @@ static LlValue sum_lost(Emit *e, LlValue p, LlValue q, LlValue sum)
 
 static Val sum_emit(Emit *e, int opcode, LlValue p, LlValue q)
 {
-    LlValue wide = op2(e, opcode, p, q), f = operation(e, opcode, p, q, wide);
-    special_leaves(e, f, wide, true);
+    LlValue wide = op2(e, opcode, p, q), f = wide;
+    if (e->own == HK_SINGLE) {
+        f = operation(e, opcode, p, q, wide);
+        special_leaves(e, f, wide, true);
+    } else {
+        far_leaves(e, f, NULL, f, f);
+    }
     if (e->dry)
-        return (Val){ HK_SINGLE };
+        return (Val){ e->own };
     LlValue other = opcode == LL_FADD ? q : minus(e, q);
     LlValue lost = sum_lost(e, p, other, wide);
     count(e, op2(e, LL_OR, compare_floats(e, LL_ONE, f, wide),
                  compare_floats(e, LL_ONE, lost, real(e, 0))));
-    return (Val){ HK_SINGLE, f };
+    return (Val){ e->own, f };
+}
+
+/* x in a half of at most 26 bits and a rest (Veltkamp). */
+static LlValue high_half(Emit *e, LlValue x)
+{
+    LlValue c = op2(e, LL_FMUL, x, real(e, 0x1p27 + 1));
+    return op2(e, LL_FSUB, c, op2(e, LL_FSUB, c, x));
+}
+
+/* Is p q not f, its nearest f64? By what the product left over (Dekker); where a factor is so large
+ * that its half is infinite, that is a nan, and it leaves. */
+static LlValue product_differs(Emit *e, LlValue p, LlValue q, LlValue f)
+{
+    if (e->dry)
+        return NULL;
+    LlValue ph = high_half(e, p), pl = op2(e, LL_FSUB, p, ph), qh = high_half(e, q),
+            ql = op2(e, LL_FSUB, q, qh), lost = op2(e, LL_FSUB, op2(e, LL_FMUL, ph, qh), f);
+    lost = op2(e, LL_FADD, lost, op2(e, LL_FMUL, ph, ql));
+    lost = op2(e, LL_FADD, lost, op2(e, LL_FMUL, pl, qh));
+    lost = op2(e, LL_FADD, lost, op2(e, LL_FMUL, pl, ql));
+    guard(e, compare_floats(e, LL_UNO, lost, lost));
+    return compare_floats(e, LL_ONE, lost, real(e, 0));
+}
+
+/* Is f times q not p? */
+static LlValue product_misses(Emit *e, LlValue f, LlValue q, LlValue p)
+{
+    LlValue product = op2(e, LL_FMUL, f, q), differs = product_differs(e, f, q, product);
+    return op2(e, LL_OR, differs, compare_floats(e, LL_ONE, product, p));
+}
+
+static Val wide_product(Emit *e, int opcode, LlValue p, LlValue q)
+{
+    LlValue f = op2(e, opcode, p, q);
+    if (opcode == LL_FMUL) {
+        far_leaves(e, f, NULL, p, q);
+        count(e, product_differs(e, p, q, f));
+    } else {
+        far_leaves(e, f, p, p, p);
+        count(e, product_misses(e, f, q, p));
+    }
+    return (Val){ HK_FLOAT, f };
 }
 
 /* A product of two f32 is an f64, so the quotient is exact where it gives the dividend back. */
 static Val product_emit(Emit *e, int opcode, LlValue p, LlValue q)
 {
+    if (e->own == HK_FLOAT)
+        return wide_product(e, opcode, p, q);
     LlValue wide = op2(e, opcode, p, q), f = operation(e, opcode, p, q, wide);
     special_leaves(e, f, wide, opcode == LL_FMUL);
     count(e, opcode == LL_FMUL ? compare_floats(e, LL_ONE, f, wide)
@@ -140,15 +215,20 @@ Val scoped_binary(Emit *e, int op, Val a, Val b)
     }
 }
 
-/* r: the f64 root of f, which is an f32. */
+/* r: the f64 root of f, a number of the format. */
 LlValue scoped_root(Emit *e, LlValue f, LlValue r)
 {
+    if (e->own == HK_FLOAT) {
+        far_leaves(e, r, f, f, f);
+        count(e, product_misses(e, r, r, f));
+        return r;
+    }
     LlValue root = rounded(e, r);
     count(e, compare_floats(e, LL_ONE, op2(e, LL_FMUL, root, root), f));
     return root;
 }
 
-/* What other functions gave, by the ordinary kernel: f32. */
+/* What other functions gave, by the ordinary kernel. */
 void scoped_result(Emit *e, const Op *op, LlValue r)
 {
     if (!(op->traits & TRAIT_MOVES))

@@ -751,8 +751,8 @@ class Program:
         self.size = 0
         style = self.r.random()
         inside = self.r.choice(["fn main() {", "try {"]) if style < 0.6 else \
-            "precision f32 {" if style < 0.8 else \
-            self.r.choice(["precision f32 round up {", "precision f32 reproducible {", "lazy {", "precision f64 {",
+            self.r.choice(["precision f32 {", "precision f64 {"]) if style < 0.8 else \
+            self.r.choice(["precision f32 round up {", "precision f32 reproducible {", "lazy {", "precision f64 round down {",
                            "precision bf16 {", "precision mp(80) {"]) if style < 0.84 else None
         if inside == "fn main() {":
             self.lines, head = [], self.lines
@@ -783,7 +783,7 @@ class Program:
             self.out("}")
             self.out("main()")
             if self.p(0.5):
-                self.out("main()" if self.p(0.4) else "precision f32 { main()\n    print(flags()) }")
+                self.out("main()" if self.p(0.4) else "precision %s { main()\n    print(flags()) }" % self.r.choice(["f32", "f64"]))
         elif inside:
             if inside.startswith("precision"):
                 self.out("print(flags())")
