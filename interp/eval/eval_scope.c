@@ -561,7 +561,8 @@ bool scoped_number(Interp *in, const Exec *x, double *out)
     Arith a;
     _Alignas(16) char carrier[16] = { 0 };
     const Scope *s = in->scope;
-    if (!l || l->imaginary || (s->format != DT_F32 && s->format != DT_F64) ||
+    bool native = s->format == DT_F32 || s->format == DT_F64 || dtype_half(s->format);
+    if (!l || l->imaginary || !native ||
         arith_open(&in->ctx, &a, s->format, literal_mode(s), s->saturate, s->flush) != ARITH_OK)
         return false;
     bool pi = l->ref && l->value > 3 && l->value < 4;

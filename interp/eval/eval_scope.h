@@ -29,7 +29,7 @@ void lower_binary_scoped(Exec *x);                        /* a, b, data: the ope
 Value eval_unary_scoped(Interp *, const Exec *);
 Value eval_opassign_scoped(Interp *, const Exec *);       /* as the nodes of eval_assign.c */
 /* What a literal, or pi, inf or nan, is in the scope that is open; false: x is none, or no real
- * number of f32 or f64. */
+ * number of f64, f32, f16 or bf16. */
 bool scoped_number(Interp *, const Exec *x, double *out);
 /* a op b of ints or bools where that is exact and an int or bool; false: the door's. */
 bool scoped_ints(int op, Value a, Value b, Value *out);

@@ -20,8 +20,9 @@ typedef enum HotKind {
     HK_NOTHING,            /* it is empty, or holds what machine code does not know */
     HK_INT, HK_FLOAT, HK_BOOL,
     HK_NUMBER,             /* an int or a float: which, is known when it runs */
-    HK_SINGLE,             /* an f32: a tensor of no axes, here the double that it is */
-    HK_EITHER,             /* an int or an f32 */
+    HK_SINGLE,             /* an f32, in a scope of f16 or bf16 one of these: a tensor of no axes,
+                            * here the double that it is */
+    HK_EITHER,             /* an int or one of these */
     HK_COMPLEX,            /* of c128: a tensor of no axes, here two doubles */
     HK_I8, HK_U8, HK_I32,  /* narrow ints: tensors of no axes, here the ints that they are */
     HK_TENSOR,             /* or a tuple, as a vector of its items */
@@ -46,11 +47,13 @@ static inline HotKind hot_narrow_kind(DType dt)
 }
 
 enum { HOT_COMPLEX = 1 << 16, HOT_NARROW = 1 << 17 };        /* tags of cells alone */
+/* What an HK_SINGLE is in a scope of that format. */
+static inline DType hot_single(DType format) { return dtype_half(format) ? format : DT_F32; }
 /* Of a scalar, and its tag in a cell; NOTHING and V_UNDEF of all else. */
-static inline HotKind hot_kind(Value v)
+static inline HotKind hot_kind(Value v, DType single)
 {
     return v.tag == V_INT ? HK_INT : v.tag == V_FLOAT ? HK_FLOAT : v.tag == V_BOOL ? HK_BOOL
-         : hot_is_scalar(v, DT_F32) ? HK_SINGLE : hot_is_scalar(v, DT_C128) ? HK_COMPLEX
+         : hot_is_scalar(v, single) ? HK_SINGLE : hot_is_scalar(v, DT_C128) ? HK_COMPLEX
          : v.tag == V_TENSOR && hot_is_scalar(v, (DType)v.tensor->dtype)
              ? hot_narrow_kind((DType)v.tensor->dtype) : HK_NOTHING;
 }

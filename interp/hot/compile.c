@@ -295,7 +295,7 @@ static HotCode *code_keep(Emit *e)
     *code = (HotCode){ .draft = e->d, .vectors = e->vectors, .variable_count = e->count,
                        .exit_count = e->exit_count, .used_count = e->used_count,
                        .result = e->self.result, .fn = e->self.fn,
-                       .format = e->in->scope ? e->in->scope->format : DT_NONE,
+                       .format = e->format,
                        .variables = mem_try_alloc(c, variables),
                        .exits = mem_try_alloc(c, exits) };
     if (code->variables && code->exits) {
@@ -343,7 +343,8 @@ static HotCode *compile(Interp *in, const Subject *s, MachineKind kind)
     e->kind = kind;
     e->levels = levels - own;
     e->scoped = s->scoped;
-    e->own = s->scoped && in->scope->format == DT_F32 ? HK_SINGLE : HK_FLOAT;
+    e->format = in->scope ? in->scope->format : DT_NONE;
+    e->own = s->scoped && e->format != DT_F64 ? HK_SINGLE : HK_FLOAT;
     e->self.fn = s->fn;
     if (s->fn)
         memcpy(e->self.kinds, s->kinds, s->fn->code->params);

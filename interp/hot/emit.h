@@ -64,7 +64,8 @@ typedef struct Emit {
     MachineKind kind;
     bool dry, failed, vectors;
     bool scoped;                     /* inside a precision scope, */
-    HotKind own;                     /* whose results are f32 or f64: HK_SINGLE or HK_FLOAT */
+    HotKind own;                     /* whose results are HK_SINGLE, or in f64 HK_FLOAT, */
+    DType format;                    /* of this format; DT_NONE */
     Value vector;                    /* that the outermost loop goes over, or V_UNDEF */
     LlType flag, word, real, pair, small, single;    /* i1 i64 double {i64, i1} i32 float */
     LlValue function, record, exit_id, rare;
@@ -148,7 +149,12 @@ LlValue call_pointer(Emit *, void *address, LlType result, LlType *, LlValue *, 
 Val unknown(Emit *);                 /* machine code cannot have this */
 LlValue as_float(Emit *, Val);
 void ints_exact(Emit *, Val);        /* leaves where an int is no double exactly */
-LlValue rounded(Emit *, LlValue);    /* the f32 nearest to a double */
+/* The nearest HK_SINGLE to a double; of f16 and bf16 where that is in the range of normal ones. */
+LlValue rounded(Emit *, LlValue);
+static inline int hot_significand(DType format)
+{
+    return format == DT_F64 ? 53 : format == DT_F16 ? 11 : format == DT_BF16 ? 8 : 24;
+}
 LlValue as_single(Emit *, Val);      /* of an f32, an int or what is weak: it leaves for others */
 void path_push(Emit *, const Exec *, HotStep, uint32_t index);
 /* Sets the place on top of the path, where it is the loop's own code; what it was. */

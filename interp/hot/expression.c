@@ -381,6 +381,8 @@ static Val row_of_floats(Emit *e, const Op *op, Val a, Val b, bool two)
                   (e->scoped && real);
     if (!kernel || (!floats && ew_compute_dtype(op->ew, DT_I64) != DT_F64))
         return unknown(e);
+    if (single && dtype_half(e->format) && op->ew != EW_SQRT && op->ew != EW_ABS)
+        return unknown(e);                   /* rounded once, and counted, by a way of their own */
     LlValue x = row_operand(e, single, a), y = two ? row_operand(e, single, b) : NULL, r;
     void *routine = whole_routine(op);
     if (op->ew == EW_SQRT)                   /* an instruction, with the same bits */

@@ -31,8 +31,12 @@ enum {
 #define LONG 40e-3
 #define LONG_OPEN 15e-3
 
-/* A scope in which scalars are f32 or f64, with nothing else said. */
-static bool scope_native(const Scope *s) { return scope_ordinary(s) && s->shadow == DT_NONE; }
+/* A scope in which scalars are f64, f32, f16 or bf16, with nothing else said. */
+static bool scope_native(const Scope *s)
+{
+    bool half = dtype_half(s->format) && s->round == ROUND_NEAREST && !s->saturate && !s->flush;
+    return (half || scope_ordinary(s)) && s->shadow == DT_NONE;
+}
 
 static DType format_now(const Interp *in) { return in->scope ? in->scope->format : DT_NONE; }
 
@@ -261,7 +265,7 @@ static bool kinds_of(const Function *fn, const Value *args, uint8_t *kinds)
 {
     bool all = fn->code->params <= HOT_PARAMETERS && fn->code->rest < 0;
     for (uint32_t i = 0; all && i < fn->code->params; i++) {
-        kinds[i] = (uint8_t)hot_kind(args[i]);
+        kinds[i] = (uint8_t)hot_kind(args[i], DT_F32);
         all = kinds[i] == HK_INT || kinds[i] == HK_FLOAT || kinds[i] == HK_BOOL;
     }
     return all;

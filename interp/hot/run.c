@@ -70,9 +70,11 @@ static bool is_record(const HotVariable *v, Value now)
 }
 
 /* Does it hold what the code was made for? */
-static bool variable_enters(Interp *in, const HotVariable *v, HotCount *count, HotRecord *r,
+static bool variable_enters(Interp *in, const HotCode *code, HotCount *count, HotRecord *r,
                             uint32_t i)
 {
+    const HotVariable *v = &code->variables[i];
+    DType single = hot_single(code->format);
     if (v->over)
         return count && tensor_enters(in, v, &count->over, &r->tensors[i]);
     if (v->field && v->assigned && !record_enters(in, v))
@@ -81,13 +83,13 @@ static bool variable_enters(Interp *in, const HotVariable *v, HotCount *count, H
     Value now = place ? *place : v_undef();
     r->cells[i] = (HotCell){ .tag = V_UNDEF, .i = now.i };
     const void *scalar = now.tag == V_TENSOR ? now.tensor->data : NULL;
-    if (v->kind == HK_SINGLE && hot_is_scalar(now, DT_F32))
-        r->cells[i].f = (double)*(const float *)scalar;
+    if (v->kind == HK_SINGLE && hot_is_scalar(now, single))
+        cast_plain(DT_F64, &r->cells[i].f, 1, single, scalar, 1, 1);
     if (v->kind == HK_COMPLEX && hot_is_scalar(now, DT_C128)) {
         r->cells[i].f = ((const double *)scalar)[0];
         r->cells[i].im = ((const double *)scalar)[1];
     }
-    if (hot_is_narrow(v->kind) && hot_kind(now) == v->kind)
+    if (hot_is_narrow(v->kind) && hot_kind(now, single) == v->kind)
         r->cells[i].i = element_i64(hot_narrow_dtype(v->kind), scalar);
     if (v->builtin)
         return now.tag == V_UNDEF;
@@ -98,7 +100,7 @@ static bool variable_enters(Interp *in, const HotVariable *v, HotCount *count, H
         return place && tensor_enters(in, v, (Value *)place, &r->tensors[i]);
     case HK_RECORD: return is_record(v, now);
     case HK_FUNCTION: return now.tag == V_FUNCTION && now.fn->serial == v->serial;
-    default: return hot_kind(now) == v->kind;
+    default: return hot_kind(now, single) == v->kind;
     }
 }
 
@@ -106,16 +108,17 @@ static bool code_enters(Interp *in, const HotCode *code, HotCount *count, HotRec
 {
     enum { SCALAR = sizeof(Tensor) + sizeof(Buffer) + 128 };     /* what leaving must not lack */
     for (uint32_t k = 0; k < code->used_count; k++)
-        if (!variable_enters(in, &code->variables[code->order[k]], count, r, code->order[k]))
+        if (!variable_enters(in, code, count, r, code->order[k]))
             return false;
     return fits(&in->ctx, code->variable_count * SCALAR);
 }
 
-static Value cell_value(Interp *in, const HotCell *c)
+static Value cell_value(Interp *in, DType format, const HotCell *c)
 {
     if (c->tag == V_TENSOR) {
-        float single = (float)c->f;
-        return v_tensor_raw(tensor_scalar(&in->ctx, DT_F32, &single));
+        float room;
+        cast_plain(hot_single(format), &room, 1, DT_F64, &c->f, 1, 1);
+        return v_tensor_raw(tensor_scalar(&in->ctx, hot_single(format), &room));
     }
     if (c->tag & HOT_NARROW) {
         DType dt = hot_narrow_dtype((HotKind)(c->tag & ~HOT_NARROW));
@@ -134,7 +137,7 @@ static void variables_back(Interp *in, const HotCode *code, const HotRecord *r)
         uint32_t i = code->order[k];
         const HotVariable *v = &code->variables[i];
         if (v->assigned && !v->frame && r->cells[i].tag != V_UNDEF)
-            slot_put(in, (Value *)hot_place(in, v), cell_value(in, &r->cells[i]));
+            slot_put(in, (Value *)hot_place(in, v), cell_value(in, code->format, &r->cells[i]));
     }
 }
 

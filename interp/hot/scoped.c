@@ -1,4 +1,4 @@
-/* Arithmetic inside `precision f32` and `precision f64`: operands are rounded to the format, so is
+/* Arithmetic inside `precision f64`, f32, f16 and bf16: operands are rounded to the format, so is
  * each result, and those that are not exact are counted, as flags() and `compare` tell. What else
  * is counted (overflows, what is too small, nans) happens seldom: there it leaves. A statement that
  * is left counts nothing, as the evaluator begins it anew. */
@@ -42,9 +42,11 @@ static void special_leaves(Emit *e, LlValue f, LlValue exact, bool infinite)
 {
     if (e->dry)
         return;
-    const bool single = e->own == HK_SINGLE;
-    const int64_t least = bits_of(single ? (double)FLT_MIN : DBL_MIN) + 1,
-                  most = bits_of(single ? (double)FLT_MAX : DBL_MAX);
+    const DType format = e->format;
+    const int64_t least = bits_of(format == DT_F64 ? DBL_MIN : format == DT_F16 ? 0x1p-14
+                                                                                : (double)FLT_MIN) + 1,
+                  most = bits_of(format == DT_F64 ? DBL_MAX : format == DT_F16 ? 65504
+                                 : format == DT_BF16 ? 0x1.fep127 : (double)FLT_MAX);
     LlBlock on = block_new(e, "on"), special = block_new(e, "special");
     LlValue far = op2(e, LL_SUB, size_of(e, f), word(e, least));
     LlValue br = e->d.ll->BuildCondBr(e->d.builder, compare_ints(e, LL_UGE, far,
@@ -87,7 +89,7 @@ static void far_leaves(Emit *e, LlValue f, LlValue other, LlValue p, LlValue q)
 /* Ints stay ints until they meet a float: those that the format has are converted. */
 static LlValue whole_operand(Emit *e, Val v)
 {
-    const int64_t most = (int64_t)1 << (e->own == HK_SINGLE ? FLT_MANT_DIG : DBL_MANT_DIG);
+    const int64_t most = (int64_t)1 << hot_significand(e->format);
     LlValue bits = v.kind == HK_INT ? v.v : v.bits, far = NULL;
     if (!e->dry)
         far = compare_ints(e, LL_UGT, op2(e, LL_ADD, bits, word(e, most)), word(e, 2 * most));
@@ -101,20 +103,20 @@ LlValue scoped_operand(Emit *e, Val v)
 {
     if (v.kind == HK_SINGLE || v.kind == e->own)
         return v.v;
-    if (v.kind == HK_INT || v.kind == HK_EITHER || e->own == HK_FLOAT)
+    if (e->own == HK_FLOAT || (e->format == DT_F32 && (v.kind == HK_INT || v.kind == HK_EITHER)))
         return whole_operand(e, v);
     ints_exact(e, v);
-    LlValue f = rounded(e, v.v);
-    special_leaves(e, f, v.v, true);
-    count(e, compare_floats(e, LL_ONE, f, v.v));
+    LlValue wide = as_float(e, v), f = rounded(e, wide);
+    special_leaves(e, f, wide, true);
+    count(e, compare_floats(e, LL_ONE, f, wide));
     return f;
 }
 
 /* ---- operations ---- */
-/* In LLVM's hands the operation of f32 itself, which has the same bits and is sooner there. */
+/* In f32 and LLVM's hands the operation itself, which has the same bits and is sooner there. */
 static LlValue operation(Emit *e, int opcode, LlValue p, LlValue q, LlValue wide)
 {
-    if (e->dry || e->kind == MACHINE_QUICK)
+    if (e->dry || e->kind == MACHINE_QUICK || e->format != DT_F32)
         return rounded(e, wide);
     return cast(e, LL_FP_EXT, op2(e, opcode, cast(e, LL_FP_TRUNC, p, e->single),
                                   cast(e, LL_FP_TRUNC, q, e->single)), e->real);

@@ -4,6 +4,7 @@
 #include "core/base/mem.h"
 #include "interp/op/scalar.h"
 
+#include <float.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -11,13 +12,13 @@
 static bool item_known(HotKind k) { return k == HK_INT || k == HK_FLOAT || k == HK_BOOL; }
 
 /* What the first item is the others are taken for. */
-static void look_at_tuple(HotVariable *v, const Tuple *t)
+static void look_at_tuple(HotVariable *v, const Tuple *t, DType single)
 {
     const Tuple *first = t->count && t->items[0].tag == V_TUPLE ? t->items[0].tuple : NULL;
     bool known = t->count && (!first || (first->count && first->count <= HOT_FIELDS));
     uint32_t count = first ? first->count : 1;
     for (uint32_t i = 0; i < count && known; i++) {
-        v->item[i] = (uint8_t)hot_kind(first ? first->items[i] : t->items[0]);
+        v->item[i] = (uint8_t)hot_kind(first ? first->items[i] : t->items[0], single);
         known = item_known((HotKind)v->item[i]);
     }
     if (!known)
@@ -29,9 +30,9 @@ static void look_at_tuple(HotVariable *v, const Tuple *t)
     v->rank = 1;
 }
 
-static void look_at_value(HotVariable *v, Value now)
+static void look_at_value(HotVariable *v, Value now, DType single)
 {
-    v->kind = hot_kind(now);
+    v->kind = hot_kind(now, single);
     v->has_im = v->kind == HK_COMPLEX;
     if (now.tag == V_FUNCTION) {
         v->kind = HK_FUNCTION;
@@ -41,11 +42,12 @@ static void look_at_value(HotVariable *v, Value now)
     if (now.tag == V_TUPLE && now.tuple->named)
         v->kind = HK_RECORD;
     else if (now.tag == V_TUPLE)
-        look_at_tuple(v, now.tuple);
+        look_at_tuple(v, now.tuple, single);
     const Tensor *t = now.tag == V_TENSOR ? now.tensor : NULL;
     if (t && t->rank >= 1 && t->rank <= HOT_RANK &&
-        (t->dtype == DT_F64 || t->dtype == DT_F32 || t->dtype == DT_I64 || t->dtype == DT_BOOL ||
-         t->dtype == DT_C128 || hot_narrow_kind((DType)t->dtype) != HK_NOTHING)) {
+        (t->dtype == DT_F64 || t->dtype == DT_I64 || t->dtype == DT_BOOL || t->dtype == DT_C128 ||
+         (t->dtype == DT_F32 && single == DT_F32) ||
+         hot_narrow_kind((DType)t->dtype) != HK_NOTHING)) {
         v->kind = HK_TENSOR;
         v->dtype = (DType)t->dtype;
         v->rank = t->rank;
@@ -65,7 +67,7 @@ static uint32_t variable_new(Emit *e, const HotVariable *like)
     if (v->frame)
         v->assigned = true;
     else if (v->over || hot_place(e->in, v))
-        look_at_value(v, v->over ? e->vector : *hot_place(e->in, v));
+        look_at_value(v, v->over ? e->vector : *hot_place(e->in, v), hot_single(e->format));
     e->state.kind[i] = v->frame ? HK_NOTHING : (uint8_t)v->kind | KIND_BEFORE;
     e->grew = true;
     return i;
@@ -273,9 +275,24 @@ LlValue as_float(Emit *e, Val v)
     return v.kind == HK_INT ? cast(e, LL_SI_TO_FP, v.v, e->real) : v.v;
 }
 
+/* To fewer bits: to the nearest that ends in zeros, the even one of two. */
+static LlValue rounded_to(Emit *e, int significand, LlValue v)
+{
+    const int drop = DBL_MANT_DIG - significand;
+    LlValue bits = cast(e, LL_BITCAST, v, e->word);
+    LlValue odd = op2(e, LL_AND, op2(e, LL_ASHR, bits, word(e, drop)), word(e, 1));
+    LlValue half = op2(e, LL_ADD, odd, word(e, ((int64_t)1 << (drop - 1)) - 1));
+    bits = op2(e, LL_AND, op2(e, LL_ADD, bits, half), word(e, -((int64_t)1 << drop)));
+    return cast(e, LL_BITCAST, bits, e->real);
+}
+
 LlValue rounded(Emit *e, LlValue v)
 {
-    return e->dry ? NULL : cast(e, LL_FP_EXT, cast(e, LL_FP_TRUNC, v, e->single), e->real);
+    if (e->dry)
+        return NULL;
+    if (dtype_half(e->format))
+        return rounded_to(e, hot_significand(e->format), v);
+    return cast(e, LL_FP_EXT, cast(e, LL_FP_TRUNC, v, e->single), e->real);
 }
 
 /* An int that is no double exactly would be rounded twice. */

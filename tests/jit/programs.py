@@ -751,9 +751,9 @@ class Program:
         self.size = 0
         style = self.r.random()
         inside = self.r.choice(["fn main() {", "try {"]) if style < 0.6 else \
-            self.r.choice(["precision f32 {", "precision f64 {"]) if style < 0.8 else \
+            self.r.choice(["precision f32 {", "precision f64 {", "precision f16 {", "precision bf16 {"]) if style < 0.8 else \
             self.r.choice(["precision f32 round up {", "precision f32 reproducible {", "lazy {", "precision f64 round down {",
-                           "precision bf16 {", "precision mp(80) {"]) if style < 0.84 else None
+                           "precision f16 saturate {", "precision tf32 {", "precision mp(80) {"]) if style < 0.84 else None
         if inside == "fn main() {":
             self.lines, head = [], self.lines
             start = next(i for i, x in enumerate(head) if x.startswith("fn ") or " -> " in x)
@@ -783,7 +783,7 @@ class Program:
             self.out("}")
             self.out("main()")
             if self.p(0.5):
-                self.out("main()" if self.p(0.4) else "precision %s { main()\n    print(flags()) }" % self.r.choice(["f32", "f64"]))
+                self.out("main()" if self.p(0.4) else "precision %s { main()\n    print(flags()) }" % self.r.choice(["f32", "f64", "f16"]))
         elif inside:
             if inside.startswith("precision"):
                 self.out("print(flags())")
