@@ -151,10 +151,7 @@ LlValue as_float(Emit *, Val);
 void ints_exact(Emit *, Val);        /* leaves where an int is no double exactly */
 /* The nearest HK_SINGLE to a double; of f16 and bf16 where that is in the range of normal ones. */
 LlValue rounded(Emit *, LlValue);
-static inline int hot_significand(DType format)
-{
-    return format == DT_F64 ? 53 : format == DT_F16 ? 11 : format == DT_BF16 ? 8 : 24;
-}
+int significand_of(DType format);    /* bits */
 LlValue as_single(Emit *, Val);      /* of an f32, an int or what is weak: it leaves for others */
 void path_push(Emit *, const Exec *, HotStep, uint32_t index);
 /* Sets the place on top of the path, where it is the loop's own code; what it was. */

@@ -6,7 +6,6 @@
 
 #include "interp/op/optable.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -15,6 +14,13 @@ static int64_t bits_of(double f)
     int64_t i;
     memcpy(&i, &f, sizeof i);
     return i;
+}
+
+int significand_of(DType format)
+{
+    int exponent, bits = 0;
+    dtype_mini_read(format, &exponent, &bits, &(MiniStyle){ 0 });
+    return bits;
 }
 
 /* ---- counting ---- */
@@ -42,11 +48,11 @@ static void special_leaves(Emit *e, LlValue f, LlValue exact, bool infinite)
 {
     if (e->dry)
         return;
-    const DType format = e->format;
-    const int64_t least = bits_of(format == DT_F64 ? DBL_MIN : format == DT_F16 ? 0x1p-14
-                                                                                : (double)FLT_MIN) + 1,
-                  most = bits_of(format == DT_F64 ? DBL_MAX : format == DT_F16 ? 65504
-                                 : format == DT_BF16 ? 0x1.fep127 : (double)FLT_MAX);
+    int exponent, bits;
+    dtype_mini_read(e->format, &exponent, &bits, &(MiniStyle){ 0 });
+    const int top = (1 << (exponent - 1)) - 1;       /* the largest exponent of two */
+    const int64_t least = bits_of(ldexp(1, 1 - top)) + 1,
+                  most = bits_of(ldexp(2 - ldexp(1, 1 - bits), top));
     LlBlock on = block_new(e, "on"), special = block_new(e, "special");
     LlValue far = op2(e, LL_SUB, size_of(e, f), word(e, least));
     LlValue br = e->d.ll->BuildCondBr(e->d.builder, compare_ints(e, LL_UGE, far,
@@ -89,7 +95,7 @@ static void far_leaves(Emit *e, LlValue f, LlValue other, LlValue p, LlValue q)
 /* Ints stay ints until they meet a float: those that the format has are converted. */
 static LlValue whole_operand(Emit *e, Val v)
 {
-    const int64_t most = (int64_t)1 << hot_significand(e->format);
+    const int64_t most = (int64_t)1 << significand_of(e->format);
     LlValue bits = v.kind == HK_INT ? v.v : v.bits, far = NULL;
     if (!e->dry)
         far = compare_ints(e, LL_UGT, op2(e, LL_ADD, bits, word(e, most)), word(e, 2 * most));

@@ -291,7 +291,7 @@ LlValue rounded(Emit *e, LlValue v)
     if (e->dry)
         return NULL;
     if (dtype_half(e->format))
-        return rounded_to(e, hot_significand(e->format), v);
+        return rounded_to(e, significand_of(e->format), v);
     return cast(e, LL_FP_EXT, cast(e, LL_FP_TRUNC, v, e->single), e->real);
 }
 
