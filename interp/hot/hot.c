@@ -109,12 +109,17 @@ static bool has_llvm(Interp *in, bool *never)
 static void code_begin(Interp *in, HotSite *s, const Subject *what)
 {
     bool never = false, quick = eager(in) ? in->hot->quick : machine_has_quick();
+    uint32_t deep = (what->fn ? what->fn->code->node : what->x->node)->depth;
+    if (deep > hot_levels(in)) {             /* at the bottom of a recursion, perhaps */
+        s->cool = deep > HOT_LEVELS ? HOT_NEVER : AGAIN;
+        return;
+    }
     if (!quick && !eager(in) && !has_llvm(in, &never)) {
         s->cool = never ? HOT_NEVER : SOON;
         return;
     }
     s->code = draft(in, s, what, quick ? MACHINE_QUICK : MACHINE_LLVM);
-    s->cool = s->code ? SOON : hot_levels(in) < HOT_LEVELS ? AGAIN : HOT_NEVER;
+    s->cool = s->code ? SOON : HOT_NEVER;
     if (s->code && (quick || eager(in)))
         hot_finish(s->code);
     else if (s->code)
