@@ -322,7 +322,9 @@ int lapack_eigvalsh_divided(Ctx *ctx, const Blas *l, BlasType t, int64_t n, void
         range_scale(t, n * n, a, -exponent);
     symmetric_form(ctx, t, n, symmetric_held(t, n), a, d, e, NULL, s);
     int info = tridiagonal_values(ctx, l, t, n, d, e, w, s);
-    if (s->base)
-        range_scale(t, n, w, exponent);
+    if (!s->base)
+        return 0;
+    blas_stop_poll();
+    range_scale(t, n, w, exponent);
     return info;
 }
