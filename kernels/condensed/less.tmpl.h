@@ -1,5 +1,5 @@
 /* A column less what the steps that are held make of it: in one real type T, in vectors V of
- * LANES. */
+ * LANES; and the sum of those. */
 
 /* to = a - left r, m rows of one column. */
 static void FN(less)(int64_t m, int64_t terms, const T *left, int64_t ld, const T *r, const T *a,

@@ -56,9 +56,9 @@ static inline __attribute__((always_inline)) V FN(only)(V x, VI mask)
     return (V)((VI)x & mask);
 }
 
-/* What a passage is about: terms of left that it applies, v, the sums of rows. */
+/* What a passage is about: v, the sums of rows. */
 typedef struct FN(Passage) {
-    int64_t ld, terms;
+    int64_t ld;
     const T *left, *v;
     T *y;
 } FN(Passage);
@@ -98,7 +98,7 @@ FN(element)(int64_t terms, const FN(Passage) *g, T *a, int64_t j, int64_t i, con
     return a[i] * g->v[i];
 }
 
-/* Columns from j on: A -= left right', and the product. */
+/* Columns from j on: A -= left right', of so many terms, and the product. */
 static inline __attribute__((always_inline)) void
 FN(some)(int count, int64_t terms, const FN(Passage) *g, T *a, int64_t j, const T *right, T *w)
 {
@@ -122,35 +122,30 @@ FN(some)(int count, int64_t terms, const FN(Passage) *g, T *a, int64_t j, const 
     }
 }
 
+/* `count` columns, whichever way. */
+static inline __attribute__((always_inline)) void
+FN(columns)(int count, const Symmetric *s, const FN(Passage) *g, int64_t j)
+{
+    T *a = (T *)s->a + j * s->n, *right = (T *)s->right + 2 * s->most * j, *w = (T *)s->product + j;
+    if (s->held < s->most)
+        FN(some)(count, 0, g, a, j, right, w);
+    else if (s->most == 1)
+        FN(some)(count, 2, g, a, j, right, w);
+    else
+        FN(some)(count, 2 * s->most, g, a, j, right, w);
+}
+
 static void FN(block)(const Symmetric *s, int64_t block)
 {
-    int64_t k = s->k, j = block * SYMMETRIC_BLOCK, end = j + SYMMETRIC_BLOCK, terms = 2 * s->held;
-    int64_t width = 2 * s->most;
-    end = end < k ? end : k;
-    T *w = s->product, *a = s->a, *right = s->right;
-    FN(Passage) g = { s->n, terms, s->left, (T *)s->left + terms * s->n,
-                      (T *)s->parts + block * s->n };
+    int64_t j = block * SYMMETRIC_BLOCK, end = j + SYMMETRIC_BLOCK;
+    const T *left = s->left;
+    FN(Passage) g = { s->n, left, left + 2 * s->held * s->n, (T *)s->parts + block * s->n };
+    end = end < s->k ? end : s->k;
     memset(g.y, 0, (size_t)(end + LANES < s->n ? end + LANES : s->n) * sizeof *g.y);
-    for (int64_t step; j < end; j += step) {
-        T *at = a + j * s->n, *r = right + width * j;
-        step = j + 4 <= end ? 4 : 1;
-        if (s->held < s->most) {
-            if (step == 4)
-                FN(some)(4, 0, &g, at, j, r, w + j);
-            else
-                FN(some)(1, 0, &g, at, j, r, w + j);
-        } else if (s->most == 1) {
-            if (step == 4)
-                FN(some)(4, 2, &g, at, j, r, w + j);
-            else
-                FN(some)(1, 2, &g, at, j, r, w + j);
-        } else {
-            if (step == 4)
-                FN(some)(4, width, &g, at, j, r, w + j);
-            else
-                FN(some)(1, width, &g, at, j, r, w + j);
-        }
-    }
+    for (; j + 4 <= end; j += 4)
+        FN(columns)(4, s, &g, j);
+    for (; j < end; j++)
+        FN(columns)(1, s, &g, j);
 }
 
 /* A v, in the place of w: what the columns found and the blocks for their rows, less what the steps
